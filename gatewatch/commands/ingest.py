@@ -1,0 +1,138 @@
+"""`ingest`, `rebuild` and `verify`: bytes into the ledger, the database from the ledger, and whether the two agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gatewatch.context import Context, json_option, pass_context
+from gatewatch.errors import OperationError
+from gatewatch.output import clean, emit_json, say
+from gatewatch.policies import DEFAULT
+from gatewatch.reading import snapshot
+from gatewatch.work import Meter, ingest_and_publish, rebuild_and_publish
+from ingest.accounting import COUNTS, Accounting
+from ingest.errors import SourceError
+from ingest.pipeline import verify as verify_ledger
+
+DIALECTS = ("auto", "native", "xenia", "decision_record")
+
+policy_option = click.option(
+    "--policy", metavar="FILE", help="Policy file, or a shipped policy's name; kept for later runs."
+)
+
+
+def accounting_document(accounting: Accounting) -> dict[str, Any]:
+    """The accounting as JSON: counts, rejects by reason, sources without anything new, files that are no records."""
+    return {
+        **{name: getattr(accounting, name) for name in (*COUNTS, "recovered")},
+        "reasons": dict(sorted(accounting.reasons.items())),
+        "unchanged": accounting.unchanged,
+        "skipped": accounting.skipped,
+    }
+
+
+def print_accounting(accounting: Accounting) -> None:
+    """The accounting for people: one line that adds up, then what needs attention."""
+    click.echo(
+        f"{accounting.lines} lines = {accounting.accepted} accepted + {accounting.duplicate} duplicate "
+        f"+ {accounting.quarantined} quarantined + {accounting.blank} blank"
+    )
+    for reason, count in sorted(accounting.reasons.items()):
+        click.echo(f"  quarantined: {count} {reason}")
+    notes = {
+        "warnings (something in an accepted record could not be read)": accounting.warnings,
+        "events with fields that the contract does not know": accounting.drift,
+        "lines redacted": accounting.redacted,
+        "lines that an interrupted run had left in the ledger": accounting.recovered,
+        "files that are no decision records": len(accounting.skipped),
+    }
+    for text, count in notes.items():
+        if count:
+            click.echo(f"  {count} {text}")
+    for source in accounting.unchanged:
+        say(f"nothing new in {clean(source)}")
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--dialect", type=click.Choice(DIALECTS), default="auto", show_default=True, help="How lines are spelled."
+)
+@policy_option
+@json_option
+@pass_context
+def ingest(context: Context, paths: tuple[str, ...], dialect: str, policy: str | None, as_json: bool) -> None:
+    """Read files, globs, folders of decision records, or standard input (-), once; judge; publish.
+
+    Reads .jsonl (plain, .gz, .zst) and Markdown or YAML DecisionRecords. Reading the same file again takes only what
+    is new.
+    """
+    fault: SourceError | None = None
+    origin = ""
+    try:
+        accounting, origin, _ = ingest_and_publish(
+            context.data, paths, dialect=dialect, choice=policy or context.policy
+        )
+    except SourceError as error:
+        if error.accounting is None:
+            raise
+        fault, accounting = error, error.accounting
+    with snapshot(context.data) as con:
+        counted = con.execute(
+            "SELECT severity, count(*) FROM findings WHERE status = 'open' GROUP BY severity"
+        ).fetchall()
+    opened = dict(counted)
+    if as_json:
+        emit_json({"accounting": accounting_document(accounting), "open_findings": opened})
+    else:
+        print_accounting(accounting)
+    if origin.endswith("none was chosen"):
+        say(f"judged by the shipped policy {DEFAULT}; choose one with --policy FILE")
+    say(f"{sum(opened.values())} open findings; `gatewatch check` lists them")
+    if fault is not None:
+        raise fault
+
+
+@click.command()
+@policy_option
+@json_option
+@pass_context
+def rebuild(context: Context, policy: str | None, as_json: bool) -> None:
+    """Make the database again from the ledger."""
+    accounting, _, _ = rebuild_and_publish(context.data, choice=policy or context.policy)
+    if as_json:
+        emit_json({"accounting": accounting_document(accounting)})
+    else:
+        print_accounting(accounting)
+
+
+@click.command()
+@json_option
+@pass_context
+def verify(context: Context, as_json: bool) -> None:
+    """Hash the whole ledger again and compare every database row with it."""
+    with Meter() as meter:
+        report = verify_ledger(context.data, meter)
+    if as_json:
+        emit_json(
+            {
+                "consistent": report.consistent,
+                "chunks": report.chunks,
+                "lines": report.lines,
+                "events": report.events,
+                "pending_chunks": report.pending,
+                "problems": report.problems,
+                "statement": report.statement,
+            }
+        )
+    else:
+        click.echo(f"{report.chunks} chunks, {report.lines} lines hashed; {report.events} events compared")
+        if report.pending:
+            click.echo(f"{report.pending} chunks are in the ledger only; the next ingest brings them into the database")
+        for problem in report.problems:
+            click.echo(f"problem: {clean(problem)}")
+        click.echo(report.statement if report.consistent else "the ledger and the database do not agree")
+    if not report.consistent:
+        raise OperationError(f"{len(report.problems)} problems; nothing was changed, keep a copy before `rebuild`")

@@ -1,0 +1,21 @@
+"""What every command is given: the data directory and the settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The data directory and the policy that the command line and the configuration agree on."""
+
+    data: Path
+    policy: str | None
+
+
+pass_context = click.make_pass_decorator(Context)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")

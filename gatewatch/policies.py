@@ -1,0 +1,90 @@
+"""Which policy judges: a file, a shipped one by name, or the one that the data directory was last judged by."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+
+from gatewatch.errors import OperationError
+from schemas.errors import PolicyError
+from schemas.policy import Policy
+from schemas.policy_file import check_rule_names, parse_policy, suggestion
+from transforms.catalogue import rules
+
+DEFAULT = "support-squad"
+"""Judges where nobody chose: the more general of the shipped ones. The command says so when it is used."""
+
+
+def shipped() -> dict[str, str]:
+    """Name → text of the policies that come with Gatewatch."""
+    folder = files("sample_data").joinpath("policies")
+    return {
+        entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".toml")
+    }
+
+
+def read_policy(choice: str) -> Policy:
+    """The policy of a file, or a shipped one by name. Raises PolicyError: one line with the place and the fix."""
+    return _checked(*_text(choice))
+
+
+def _text(choice: str) -> tuple[str, str]:
+    """(where it comes from, its text) of a choice."""
+    path = Path(choice)
+    known = shipped()
+    if path.suffix == "" and not path.exists():
+        if choice in known:
+            return f"shipped policy {choice}", known[choice]
+        raise PolicyError(
+            f"policy {choice}: no such file, and no shipped policy of that name"
+            f"{suggestion(choice, known) or '; shipped are ' + ', '.join(sorted(known))}"
+        )
+    try:
+        return str(path), path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PolicyError(f"policy {path}: no such file; name an existing .toml or .yaml file") from None
+    except IsADirectoryError:
+        raise PolicyError(f"policy {path}: is a directory; name the .toml or .yaml file in it") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError(f"policy {path}: cannot be read ({error})") from None
+
+
+def _checked(name: str, text: str) -> Policy:
+    policy = parse_policy(text, name=name, yaml_syntax=name.endswith((".yaml", ".yml")))
+    check_rule_names(policy, rules(), name=name)
+    return policy
+
+
+def current_policy(data: Path, choice: str | None) -> tuple[Policy, str]:
+    """(policy, where it comes from): the choice, else the data directory's own, else the default.
+
+    Raises PolicyError.
+    """
+    if choice is not None:
+        name, text = _text(choice)
+        return _checked(name, text), name
+    kept = data / "policy.toml"
+    for path in (kept, kept.with_suffix(".yaml")):
+        if path.exists():
+            return _checked(*_text(str(path))), f"kept in {path}"
+    return read_policy(DEFAULT), f"shipped policy {DEFAULT}, since none was chosen"
+
+
+def keep_policy(data: Path, choice: str) -> None:
+    """Keep the chosen policy's text in the data directory, so that a rebuild judges by the same one."""
+    name, text = _text(choice)
+    kept = data / ("policy.yaml" if name.endswith((".yaml", ".yml")) else "policy.toml")
+    draft = kept.with_name(f".{kept.name}.draft")
+    try:
+        with draft.open("w", encoding="utf-8") as handle:
+            handle.write(text)
+            handle.flush()
+            os.fsync(handle.fileno())
+        draft.replace(kept)
+        for other in {"policy.yaml", "policy.toml"} - {kept.name}:
+            (data / other).unlink(missing_ok=True)
+    except OSError as error:
+        raise OperationError(f"cannot keep the policy in {data}: {error}") from None

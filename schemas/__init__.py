@@ -1,0 +1,1 @@
+"""What an event is and what a policy is; everything else is derived from here."""

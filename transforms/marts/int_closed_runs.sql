@@ -1,0 +1,78 @@
+-- One row is one run as the KPIs see it: its day, its segments, and the few yes-or-no facts that they add up.
+WITH reopened AS (
+    SELECT
+        tenant_key, correlation_id, ts_us, signal
+    FROM stg_simple_events
+    WHERE kind = 'human.feedback' AND signal IN ('reopened', 'complaint')
+),
+
+broken AS (
+    SELECT coalesce(tenant, '') AS tenant_key, correlation_id, count(*) AS n
+    FROM reconciliation
+    WHERE status NOT IN ('matched', 'pending')
+    GROUP BY coalesce(tenant, ''), correlation_id
+),
+
+troubled AS (
+    SELECT
+        r.tenant_key,
+        r.correlation_id,
+        r.decision_id,
+        max(CASE WHEN f.signal = 'reopened' THEN 1 ELSE 0 END) AS reopened,
+        max(CASE WHEN f.signal IS NOT NULL THEN 1 ELSE 0 END) AS reopened_or_complained,
+        max(CASE WHEN n.event_id IS NOT NULL THEN 1 ELSE 0 END) AS followed_up
+    FROM int_runs AS r
+    CROSS JOIN policy_time AS t
+    LEFT JOIN reopened AS f
+        ON f.tenant_key = r.tenant_key
+        AND f.correlation_id = r.correlation_id
+        AND f.ts_us >= epoch_us(r.terminal_at)
+        AND f.ts_us <= epoch_us(r.terminal_at) + t.fcr_window_us
+    LEFT JOIN stg_records AS n
+        ON n.tenant_key = r.tenant_key
+        AND n.follow_up_of IN (r.decision_id, r.correlation_id)
+        AND n.event_id <> r.record_event_id
+        AND n.ts_us >= epoch_us(r.terminal_at)
+        AND n.ts_us <= epoch_us(r.terminal_at) + t.fcr_window_us
+    WHERE r.terminal_at IS NOT NULL
+    GROUP BY r.tenant_key, r.correlation_id, r.decision_id
+)
+
+SELECT
+    r.tenant_key,
+    r.correlation_id,
+    r.decision_id,
+    r.newest,
+    CAST(date_trunc('day', coalesce(r.terminal_at, r.received_at, r.first_ts)) AS DATE) AS "day",
+    r.intent,
+    r.priority,
+    r.model_tier AS tier,
+    r.terminal_state IS NOT NULL AS closed,
+    r.terminal_state = 'RESOLVED' AS resolved,
+    r.terminal_state = 'RESOLVED' AND NOT r.escalated AS contained,
+    coalesce(x.reopened_or_complained, 0) = 1 OR coalesce(b.n, 0) > 0 AS unverified,
+    coalesce(x.reopened, 0) = 1 OR coalesce(x.followed_up, 0) = 1 AS contacted_again,
+    epoch_us(r.terminal_at) + t.fcr_window_us <= k.as_of_us AS mature,
+    r.terminal_state = 'ESCALATED_TO_HUMAN' AS handed_over,
+    r.escalation_triggered,
+    CASE
+        WHEN r.terminal_state IS NOT NULL AND r.sla_state IS NOT NULL THEN r.sla_state
+        WHEN epoch_us(coalesce(r.first_response_at, r.terminal_at)) - epoch_us(r.received_at) > p.first_response_us THEN 'breach'
+        WHEN epoch_us(coalesce(r.first_response_at, r.terminal_at)) - epoch_us(r.received_at) > p.warn_us THEN 'warn'
+        WHEN coalesce(r.first_response_at, r.terminal_at) IS NOT NULL AND r.received_at IS NOT NULL
+            AND p.first_response_us IS NOT NULL THEN 'ok'
+        -- Still waiting and already too late is a breach, not a gap in the data.
+        WHEN r.terminal_state IS NULL AND r.first_response_at IS NULL
+            AND k.as_of_us - epoch_us(r.received_at) > p.first_response_us THEN 'breach'
+    END AS sla_state,
+    r.cost_usd,
+    r.has_outcome,
+    r.delighted,
+    (epoch_us(r.terminal_at) - epoch_us(r.received_at)) / 60000000.0 AS handling_minutes
+FROM int_runs AS r
+CROSS JOIN policy_time AS t
+CROSS JOIN scope_clock AS k
+LEFT JOIN troubled AS x
+    ON x.tenant_key = r.tenant_key AND x.correlation_id = r.correlation_id AND x.decision_id IS NOT DISTINCT FROM r.decision_id
+LEFT JOIN broken AS b ON b.tenant_key = r.tenant_key AND b.correlation_id = r.correlation_id
+LEFT JOIN policy_sla AS p ON p.priority = r.priority

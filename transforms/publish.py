@@ -1,0 +1,186 @@
+"""Publish what readers see: a versioned, read-only copy of the work database, swapped in by an atomic symlink.
+
+Readers never touch the writer's file. They resolve ``<data>/gatewatch.duckdb`` to the versioned file and open that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tomllib
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+
+from schemas.columns import EVENT_COLUMNS
+from schemas.policy import Policy
+from schemas.policy_tables import policy_tables
+from transforms.catalogue import relations
+from transforms.errors import PublishError
+from transforms.views import views
+
+KEPT = 2
+"""How many snapshots stay on disk: the newest, and the one that a reader may just have resolved."""
+
+_VERSIONED = re.compile(r"gatewatch-(\d+)\.duckdb")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the `about` view of a snapshot says beside what it can count itself."""
+
+    published_at: datetime
+    schema_version: int
+    software_version: str
+    ledger_bytes: int
+    ledger_root: str | None
+
+
+def public_tables() -> dict[str, str]:
+    """Every table that readers see, with the sentence that says what a row is."""
+    found = {relation.name: relation.grain for relation in relations() if relation.public}
+    found |= {name: f"One row is {table.grain}." for name, table in policy_tables(_NO_POLICY).items()}
+    return found | {
+        "events": "One row is one accepted event; columns that a kind does not have are NULL. Times are UTC.",
+        "findings": "One row is one finding that holds now: one rule and one subject.",
+        "finding_history": "One row is one change of one finding: when we noticed, and why. Not replayed.",
+        "quarantine": "One row is one line that was not accepted, with the reason.",
+        "batches": "One row is one chunk of the ledger: lines = accepted + duplicate + quarantined + blank.",
+        "sources": "One row is one source of lines and how far it has been read.",
+        "policy_severity": "One row is one rule and the severity that the policy gives it.",
+    }
+
+
+_NO_POLICY = Policy(name="none", version=1)
+
+
+@cache
+def column_comments() -> dict[str, dict[str, str]]:
+    """Table → column → what it holds, its unit and its source. `*` stands for every table that has the column."""
+    text = files("transforms").joinpath("dictionary.toml").read_text(encoding="utf-8")
+    found: dict[str, dict[str, str]] = tomllib.loads(text)
+    found["events"] = {column.name: column.comment for column in EVENT_COLUMNS if column.comment}
+    return found
+
+
+def publish(con: duckdb.DuckDBPyConnection, work: Path, data: Path, about: About) -> Path:
+    """Write the next snapshot of the work database and point ``<data>/gatewatch.duckdb`` at it.
+
+    `con` is the writer's connection to `work`, between transactions. Returns the versioned file. A crash at any point
+    leaves the former snapshot in place. Raises PublishError (disk full, no permission).
+    """
+    folder = data / "published"
+    number = max((n for n, _ in _versions(folder)), default=0) + 1
+    target = folder / f"gatewatch-{number}.duckdb"
+    draft = folder / f".draft-{number}.duckdb"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for leftover in folder.glob(".draft-*"):
+            leftover.unlink()
+        con.execute("CHECKPOINT")
+        shutil.copyfile(work, draft)
+        _prepare(draft, number, about)
+        _sync(draft)
+        draft.rename(target)
+        _sync(folder)
+        _point(data / "gatewatch.duckdb", Path("published") / target.name)
+        _sync(data)
+        for _, old in sorted(_versions(folder))[:-KEPT]:
+            old.unlink()
+    except (OSError, duckdb.IOException) as error:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise PublishError(
+            f"cannot publish a snapshot in {folder}: {error}; free space or mend the permissions"
+        ) from error
+    return target
+
+
+def _versions(folder: Path) -> list[tuple[int, Path]]:
+    if not folder.is_dir():
+        return []
+    matches = ((_VERSIONED.fullmatch(path.name), path) for path in folder.iterdir())
+    return [(int(match[1]), path) for match, path in matches if match]
+
+
+def _prepare(draft: Path, number: int, about: About) -> None:
+    """Take out what is private, and add what explains the rest."""
+    with duckdb.connect(str(draft)) as con:
+        # One transaction: several hundred comments would each wait for the disk otherwise.
+        con.execute("BEGIN TRANSACTION")
+        public = public_tables()
+        there = {row[0] for row in con.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()}
+        for name in sorted(there - set(public)):
+            con.execute(f'DROP TABLE "{name}"')
+        for view in views():
+            con.execute(f'CREATE OR REPLACE VIEW "{view.name}" AS {view.sql}')
+            _comment(con, "VIEW", view.name, view.grain)
+        con.execute(
+            """
+            CREATE TABLE about AS
+            SELECT
+                $number::BIGINT AS snapshot, $published_at::TIMESTAMP AS published_at,
+                (SELECT min(ts) FROM events) AS first_event_ts, (SELECT max(ts) FROM events) AS last_event_ts,
+                (SELECT max(received_at) FROM batches) AS last_received_at,
+                (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM quarantine) AS quarantined,
+                (SELECT name FROM policy_about) AS policy, (SELECT version FROM policy_about) AS policy_version,
+                (SELECT digest FROM policy_about) AS policy_digest, $schema_version::BIGINT AS schema_version,
+                $software_version::VARCHAR AS software_version, $ledger_bytes::BIGINT AS ledger_bytes,
+                $ledger_root::VARCHAR AS ledger_root
+            """,
+            {
+                "number": number,
+                "published_at": about.published_at,
+                "schema_version": about.schema_version,
+                "software_version": about.software_version,
+                "ledger_bytes": about.ledger_bytes,
+                "ledger_root": about.ledger_root,
+            },
+        )
+        for name, grain in (public | {"about": "One row: what this snapshot covers."}).items():
+            _comment(con, "TABLE", name, grain)
+        _comment_columns(con)
+        con.execute("COMMIT")
+        con.execute("CHECKPOINT")
+
+
+def _comment(con: duckdb.DuckDBPyConnection, what: str, name: str, text: str) -> None:
+    con.execute(f'COMMENT ON {what} "{name}" IS {_literal(text)}')
+
+
+def _comment_columns(con: duckdb.DuckDBPyConnection) -> None:
+    comments = column_comments()
+    everywhere = comments["*"]
+    columns = con.execute("SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal").fetchall()
+    tables = {row[0] for row in con.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()}
+    for table, column in columns:
+        text = comments.get(table, {}).get(column) or everywhere.get(column)
+        if text and table in tables:
+            con.execute(f'COMMENT ON COLUMN "{table}"."{column}" IS {_literal(text)}')
+
+
+def _literal(text: str) -> str:
+    # COMMENT takes no parameters; the texts are our own, from files of this package.
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _point(link: Path, target: Path) -> None:
+    """Replace the symlink in one step, so that a reader sees the old file or the new one and never none."""
+    draft = link.with_name(f".{link.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    draft.symlink_to(target)
+    draft.replace(link)

@@ -1,0 +1,29 @@
+-- One row is the newest record of one decision id; an edited record is a later event under the same decision id.
+SELECT
+    e.event_id,
+    e.ts,
+    epoch_us(e.ts) AS ts_us,
+    coalesce(e.tenant, '') AS tenant_key,
+    e.correlation_id,
+    e.run_id,
+    e.decision_id,
+    e.terminal_state,
+    e.intent,
+    e.priority,
+    e.outcome,
+    e.judge_cycles,
+    e.clearance,
+    e.sla.received_at AS received_at,
+    e.sla.first_response_at AS first_response_at,
+    e.sla.resolved_at AS resolved_at,
+    e.sla.state AS sla_state,
+    e.sla.breached AS sla_breached,
+    e.escalation.triggered AS escalation_triggered,
+    e.terminal_state = 'ESCALATED_TO_HUMAN' OR coalesce(e.escalation.triggered, FALSE) AS escalated,
+    e.dispatch_count,
+    e.follow_up_of,
+    e.cost_usd,
+    e.model_tier
+FROM scope_events AS e
+WHERE e.kind = 'decision.record'
+QUALIFY row_number() OVER (PARTITION BY e.tenant, e.decision_id ORDER BY e.ts DESC, e.event_id DESC) = 1
