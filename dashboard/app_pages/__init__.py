@@ -1,0 +1,1 @@
+"""One module per page; each has one function `page` that draws it."""

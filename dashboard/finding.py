@@ -1,0 +1,160 @@
+"""One opened finding: what it says, what the rule means, what to do, and every event behind it in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import duckdb
+import polars as pl
+import streamlit as st
+
+from dashboard import queries, states
+from dashboard.narrate import Row, tell
+from dashboard.numbers import moment, plural
+from dashboard.text import plain, show
+from transforms.catalogue import rules
+
+MOST_EVENTS = 300
+"""Events of one timeline: more than any run has, and no page gets slow from it."""
+FOLDED_FROM = 6
+"""That many muted events in a row are folded away, so that the evidence stays in sight."""
+
+_CODE = re.compile("`([^`]*)`")
+"""Names in the rule book's sentences."""
+
+BADGES = {"critical": "red", "high": "orange", "medium": "yellow", "low": "blue", "info": "gray"}
+
+
+def panel(con: duckdb.DuckDBPyConnection, finding_id: str, *, on_close: Callable[[], None]) -> None:
+    """Draw the finding of this id below the table, or the sentence that says why there is none."""
+    found = queries.finding(con, finding_id)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.header("Opened finding", anchor="finding", width="content")
+        st.button("Close", icon=":material/close:", type="tertiary", on_click=on_close)
+    with st.container(border=True, key="finding"):
+        if found.is_empty():
+            _missing(queries.last_change(con, finding_id), finding_id)
+            return
+        row = found.row(0, named=True)
+        _head(row)
+        _meaning(row["rule"])
+        _timeline(queries.timeline(con, finding_id, MOST_EVENTS), row["evidence"])
+
+
+def _missing(change: pl.DataFrame, finding_id: str) -> None:
+    if change.is_empty():
+        states.gone(finding_id)
+        return
+    last = change.row(0, named=True)
+    why = "new evidence arrived" if last["reason"] == "evidence" else "the policy was changed"
+    st.success(
+        f"This finding no longer holds. It was cleared on {moment(last['at'])}: {why}.", icon=":material/check_circle:"
+    )
+
+
+def _head(row: Row) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        severity = row["severity"]
+        if severity in BADGES:
+            st.badge(severity, color=BADGES[severity])  # type: ignore[arg-type]  # the values are its literals
+        st.badge("open" if row["status"] == "open" else "pending: late evidence may still clear it", color="gray")
+        show(row["rule"])
+    with st.container(key="finding-message"):
+        show(row["message"])
+    facts = {
+        "When": moment(row["event_ts"], seconds=True),
+        "Ticket or operation": row["correlation_id"],
+        "Subject": row["subject"],
+        "Gate": row["gate"],
+        "Tool": row["tool"],
+        "Caller": row["caller"],
+        "Tenant": row["tenant"],
+        "Finding": row["finding_id"],
+    }
+    with st.container(horizontal=True, gap="medium", key="facts"):
+        for number, (label, value) in enumerate((k, v) for k, v in facts.items() if v is not None):
+            with st.container(width="content", key=f"fact-{number}"):
+                st.caption(label)
+                show(value, limit=120)
+
+
+def _meaning(name: str) -> None:
+    rule = rules().get(name)
+    if rule is None:
+        st.caption("This version of the dashboard has no description of this rule.")
+        return
+    grid = st.grid(3, min_column_width=260, key="meaning")
+    said = (
+        ("What it means", rule.means),
+        ("What to do", rule.do),
+        ("What would have satisfied the rule", rule.satisfied_by),
+    )
+    for number, (label, words) in enumerate(said):
+        with grid.cell(), st.container(key=f"said-{number}"):
+            st.caption(label)
+            show(_CODE.sub(r"“\1”", words[:1].upper() + words[1:]))
+
+
+def _timeline(events: pl.DataFrame, evidence: Sequence[str]) -> None:
+    st.subheader("What happened", anchor=False)
+    shown = events.filter(pl.col("is_evidence")).height
+    others = 0 if events.is_empty() else events["others"][0]
+    st.caption(_summary(shown, len(evidence), others, events.height - shown))
+    nth = 0
+    for number, (is_evidence, group) in enumerate(
+        groupby(events.iter_rows(named=True), key=lambda row: row["is_evidence"])
+    ):
+        rows = list(group)
+        if not is_evidence:
+            _muted(rows, number)
+            continue
+        for row in rows:
+            nth += 1
+            _evidence(row, nth, shown)
+
+
+def _summary(shown: int, wanted: int, others: int, others_shown: int) -> str:
+    text = f"Evidence: {plural(shown, 'event')}, in order of time."
+    if shown < wanted:
+        text += f" {plural(wanted - shown, 'further event')} named as evidence cannot be shown here."
+    if others:
+        text += f" Muted: the other {plural(others, 'event')} of the same ticket or operation."
+    if others_shown < others:
+        text += f" Only the {others_shown:,} nearest in time are shown."
+    return text
+
+
+def _clock(row: Row) -> str:
+    ts = row["ts"]
+    return f"{ts.day} {ts:%b} {ts:%H:%M:%S}.{ts.microsecond // 1000:03d}"
+
+
+def _evidence(row: Row, nth: int, of: int) -> None:
+    told = tell(row)
+    with st.container(key=f"event-{nth}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.badge(f"evidence {nth} of {of}", color="primary")
+            st.caption(f"{_clock(row)} · {told.kind}", width="content")
+            with st.container(key=f"id-{nth}", width="content"):
+                show(row["event_id"], limit=200)
+        who = f"{plain(told.who, 80)}: " if told.who else ""
+        show(who + plain(told.what, 800), limit=900)
+
+
+def _muted(rows: Sequence[Mapping[str, Any]], number: int) -> None:
+    lines = "\n".join(_muted_line(row) for row in rows)
+    with st.container(key=f"others-{number}"):
+        if len(rows) < FOLDED_FROM:
+            st.text(lines)
+            return
+        with st.expander(f"{plural(len(rows), 'other event')}, {_clock(rows[0])} to {_clock(rows[-1])}"):
+            st.text(lines)
+
+
+def _muted_line(row: Row) -> str:
+    told = tell(row)
+    who = f"{plain(told.who, 60)}: " if told.who else ""
+    return f"{_clock(row)}  {told.kind}  {who}{plain(told.what, 200)}"

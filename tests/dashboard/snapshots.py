@@ -1,0 +1,188 @@
+"""Small snapshots with values worked out by hand, written straight into DuckDB: these tests need no pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from schemas.columns import create_table
+
+DAY = datetime(2026, 3, 2)  # noqa: DTZ001 - naive UTC, as the database has it
+
+TABLES = {
+    "about": "snapshot BIGINT, published_at TIMESTAMP, last_event_ts TIMESTAMP, last_received_at TIMESTAMP, "
+    "events BIGINT, quarantined BIGINT, policy VARCHAR, policy_version BIGINT",
+    "gate_checks": "shipped_event_id VARCHAR, gate VARCHAR, status VARCHAR, silent BOOLEAN",
+    "reconciliation": "claimed BOOLEAN, status VARCHAR",
+    "outcome_rates": '"hour" TIMESTAMP, tool VARCHAR, level VARCHAR, outcome VARCHAR, n BIGINT, total BIGINT',
+    "findings": "finding_id VARCHAR, rule VARCHAR, severity VARCHAR, status VARCHAR, subject VARCHAR, "
+    "correlation_id VARCHAR, run_id VARCHAR, tenant VARCHAR, caller VARCHAR, tool VARCHAR, gate VARCHAR, "
+    "event_ts TIMESTAMP, message VARCHAR, evidence VARCHAR[], policy_digest VARCHAR",
+    "finding_history": 'finding_id VARCHAR, "at" TIMESTAMP, change VARCHAR, reason VARCHAR',
+}
+
+Row = Mapping[str, Any]
+
+
+def at(hours: float) -> datetime:
+    """So many hours after the start of the tests' day."""
+    return DAY + timedelta(hours=hours)
+
+
+def now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def finding(number: int, **changes: Any) -> dict[str, Any]:
+    """One open finding, `f<number>`, an hour later than the one before."""
+    return {
+        "finding_id": f"f{number}",
+        "rule": "gate_missing",
+        "severity": "critical",
+        "status": "open",
+        "subject": f"reply-{number}",
+        "correlation_id": f"TICKET-{number}",
+        "tenant": "acme",
+        "gate": "quality",
+        "event_ts": at(number),
+        "message": f"reply-{number} went out without any decision of the gate quality.",
+        "evidence": [f"e{number}-ship"],
+        **changes,
+    }
+
+
+def event(event_id: str, kind: str, hours: float, correlation_id: str = "TICKET-1", **fields: Any) -> dict[str, Any]:
+    """One event of tenant acme."""
+    return {
+        "event_id": event_id,
+        "kind": kind,
+        "ts": at(hours),
+        "correlation_id": correlation_id,
+        "tenant": "acme",
+        **fields,
+    }
+
+
+def about(**changes: Any) -> dict[str, Any]:
+    """Published a minute ago, 10 minutes after the last event, as snapshot 7."""
+    published = now() - timedelta(minutes=1)
+    return {
+        "snapshot": 7,
+        "published_at": published,
+        "last_event_ts": published - timedelta(minutes=10),
+        "last_received_at": published,
+        "events": 6,
+        "quarantined": 3,
+        "policy": "support-squad",
+        "policy_version": 2,
+        **changes,
+    }
+
+
+def publish(data: Path, number: int = 7, **tables: Sequence[Row]) -> Path:
+    """Write one snapshot and point the link at it, as the writer does. Tables not named are there and empty."""
+    folder = data / "published"
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"gatewatch-{number}.duckdb"
+    file = folder / f".draft-{number}.duckdb"
+    with duckdb.connect(str(file)) as con:
+        con.execute(create_table("events"))
+        for name, columns in TABLES.items():
+            con.execute(f"CREATE TABLE {name} ({columns})")
+        for name, rows in {"about": [about()], **tables}.items():
+            for row in rows:
+                names = ", ".join(f'"{column}"' for column in row)
+                places = ", ".join("?" for _ in row)
+                con.execute(f"INSERT INTO {name} ({names}) VALUES ({places})", list(row.values()))
+    file.rename(target)
+    draft = data / ".link"
+    draft.symlink_to(Path("published") / target.name)
+    draft.replace(data / "gatewatch.duckdb")
+    return target
+
+
+def checks(status: str, silent: bool, times: int, start: int) -> list[dict[str, Any]]:
+    """`times` gate checks, two gates to a shipment, on the shipments from number `start` on."""
+    return [
+        {
+            "shipped_event_id": f"s{start + nth // 2}",
+            "gate": ("quality", "clearance")[nth % 2],
+            "status": status,
+            "silent": silent,
+        }
+        for nth in range(times)
+    ]
+
+
+def rates(tool: str, hours: float, success: int, failed: int, level: str = "call") -> list[dict[str, Any]]:
+    """The rows of one tool and hour."""
+    total = success + failed
+    return [
+        {"hour": at(hours), "tool": tool, "level": level, "outcome": outcome, "n": n, "total": total}
+        for outcome, n in (("success", success), ("failed", failed))
+        if n
+    ]
+
+
+NORMAL: dict[str, list[dict[str, Any]]] = {
+    # 7 settled checks on 5 shipments (s1, s2, s3, s4, s5), 1 of them silent; 1 more is pending.
+    "gate_checks": [
+        *checks("passed", False, 5, 1),
+        *checks("gate_missing", True, 1, 4),
+        *checks("gate_blocked_shipped", False, 1, 5),
+        *checks("pending", False, 1, 6),
+    ],
+    # 6 flags that could be checked, 3 of them broken; 1 cannot be checked, 1 is pending, 2 rows are no flags.
+    "reconciliation": [
+        {"claimed": claimed, "status": status}
+        for claimed, status in (
+            (True, "matched"),
+            (False, "matched"),
+            (True, "phantom_execution"),
+            (False, "hidden_execution"),
+            (True, "partial_as_executed"),
+            (True, "conflicting_claims"),
+            (False, "unverifiable"),
+            (True, "pending"),
+            (None, "unclaimed_execution"),
+            (None, "key_conflict"),
+        )
+    ],
+    # 11 of 14 calls succeeded; the attempts must not be counted.
+    "outcome_rates": [
+        *rates("kb_search", 1, 5, 1),
+        *rates("kb_search", 2, 3, 1),
+        *rates("issue_refund", 1, 3, 0),
+        *rates("pii_scan", 1, 0, 1),
+        *rates("kb_search", 1, 9, 9, level="attempt"),
+    ],
+    "findings": [
+        finding(1, evidence=["e1-ship", "e1-quality"], run_id="run-1"),
+        finding(2, severity="high", rule="gate_late", tenant=None),
+        finding(3, severity="critical", rule="phantom_execution", gate=None, tool="issue_refund", caller="hermes"),
+        finding(4, severity="low", rule="unverifiable", tenant="globex"),
+        finding(5, status="pending"),
+    ],
+    # The ticket of f1: two events are evidence, two are not; the last two are another ticket's and another tenant's.
+    "events": [
+        event("e1-call", "tool.invocation", 0.5, caller="hestia", tool="kb_search", outcome="success"),
+        event("e1-quality", "gate.decision", 0.9, by="Themis", gate="quality", decision="errored", subject="reply-1"),
+        event("e1-ship", "artifact.shipment", 1, by="hestia", artifact_id="reply-1"),
+        event("e1-closed", "decision.record", 1.1, decision_id="DR-1", terminal_state="RESOLVED"),
+        event("e2-ship", "artifact.shipment", 2, "TICKET-2", by="hestia", artifact_id="reply-2"),
+        event("e3-ship", "artifact.shipment", 1, by="mallory", artifact_id="reply-9") | {"tenant": "globex"},
+    ],
+    "finding_history": [
+        {"finding_id": "f1", "at": at(3), "change": "opened", "reason": "evidence"},
+        {"finding_id": "f9", "at": at(3), "change": "opened", "reason": "evidence"},
+        {"finding_id": "f9", "at": at(4), "change": "cleared", "reason": "policy"},
+    ],
+}
+"""A snapshot with something of everything."""
+
+EMPTY: dict[str, list[dict[str, Any]]] = {"about": [about(events=0, last_event_ts=None, quarantined=0)]}
+"""A snapshot that was published before any event came."""

@@ -1,0 +1,77 @@
+"""An opened finding: what happened, in order, what it means and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.dashboard.pages import open_app, said
+from tests.dashboard.snapshots import NORMAL, event, finding, publish
+
+
+def test_an_opened_finding_tells_what_happened_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(tmp_path, **NORMAL)
+
+    app = open_app(monkeypatch, tmp_path, finding="f1")
+
+    texts = [text.value for text in app.text]
+    wanted = [
+        "reply-1 went out without any decision of the gate quality.",
+        "The work was shipped and the gate never decided about it: a silent drop.",
+        "Find out why the gate did not run, review the work now, and recall it if it fails.",
+        "2 Mar 00:30:00.000  Tool call  hestia: kb_search: success",
+        "Themis: reply-1 errored at the gate quality",
+        "hestia: reply-1 went out",
+        "2 Mar 01:06:00.000  Decision record  DR-1 closes as RESOLVED · claims no action",
+    ]
+    assert [text for text in texts if text in wanted] == wanted
+    assert not any("mallory" in text for text in texts)
+    assert "Evidence: 2 events, in order of time. Muted: the other 2 events" in said(app)
+
+
+def test_many_events_in_a_row_are_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = [event(f"c{n}", "tool.invocation", n / 100, caller="a", tool="t", outcome="success") for n in range(40)]
+    publish(tmp_path, **NORMAL | {"events": [*NORMAL["events"], *calls]})
+
+    app = open_app(monkeypatch, tmp_path, finding="f1")
+
+    assert app.expander[0].label.startswith("41 other events, 2 Mar 00:00:00.000 to 2 Mar 00:30:00.000")
+
+
+@pytest.mark.parametrize(
+    ("finding_id", "sentence"),
+    [
+        ("f9", "This finding no longer holds. It was cleared on 2 Mar 2026, 04:00 UTC: the policy was changed."),
+        ("<b>nobody's</b>", "This snapshot knows no such finding."),
+    ],
+    ids=["cleared", "unknown"],
+)
+def test_a_link_to_a_finding_that_is_not_there_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finding_id: str, sentence: str
+) -> None:
+    publish(tmp_path, **NORMAL)
+
+    assert sentence in said(open_app(monkeypatch, tmp_path, finding=finding_id))
+
+
+def test_an_opened_finding_can_be_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(tmp_path, **NORMAL)
+    app = open_app(monkeypatch, tmp_path, finding="f1", severity="critical")
+
+    next(button for button in app.button if button.label == "Close").click().run()
+
+    assert "finding" not in app.query_params
+    assert app.query_params["severity"] in ("critical", ["critical"])
+    assert not app.button
+
+
+def test_a_finding_of_a_rule_that_nobody_knows_is_shown_without_its_meaning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(tmp_path, **NORMAL | {"findings": [finding(1, rule="our_own_rule", severity="odd", evidence=["gone"])]})
+
+    words = said(open_app(monkeypatch, tmp_path, finding="f1"))
+
+    assert "no description of this rule" in words
+    assert "1 further event named as evidence cannot be shown here." in words
