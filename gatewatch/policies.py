@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from importlib.resources import files
 from pathlib import Path
 
 from gatewatch.errors import OperationError
+from sample_data import POLICIES, policy_path
 from schemas.errors import PolicyError
 from schemas.policy import Policy
 from schemas.policy_file import check_rule_names, parse_policy, suggestion
@@ -18,12 +18,7 @@ DEFAULT = "support-squad"
 
 def shipped() -> dict[str, str]:
     """Name → text of the policies that come with Gatewatch."""
-    folder = files("sample_data").joinpath("policies")
-    return {
-        entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".toml")
-    }
+    return {name: policy_path(name).read_text(encoding="utf-8") for name in POLICIES}
 
 
 def read_policy(choice: str) -> Policy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import json
 from pathlib import Path
 
 import click
@@ -37,12 +37,19 @@ _SILENT = "SELECT count(*) FILTER (WHERE silent), count(*) FROM gate_checks"
 @pass_context
 def demo(context: Context, no_dashboard: bool, events: int, seed: int, port: int | None) -> None:
     """Everything once on generated data: events, ledger, database, findings, dashboard."""
-    say(f"1. generating {events} events of a support squad, with known faults")
-    with tempfile.TemporaryDirectory(prefix="gatewatch-demo-") as folder:
-        file = Path(folder) / "events.jsonl"
-        summary = make_events(events, seed, file)
-        say(f"2. ledger, checks and database in {context.data}")
-        accounting, _, _ = ingest_and_publish(context.data, [str(file)], dialect="auto", choice=summary.policy)
+    folder = _demo_folder(context.data, events, seed)
+    say(f"1. generating {events} events of a support squad, with known faults, in {folder}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        summary = make_events(events, seed, folder / "events.jsonl")
+    except OSError as error:
+        raise OperationError(
+            f"cannot write {folder}: {error.strerror or error}; name another folder with --data"
+        ) from None
+    say(f"2. ledger, checks and database in {context.data}")
+    accounting, _, _ = ingest_and_publish(
+        context.data, [str(folder / "events.jsonl")], dialect="auto", choice=summary.policy
+    )
     print_accounting(accounting)
     with snapshot(context.data) as con:
         rows = con.execute(_RULES).fetchall()
@@ -54,6 +61,25 @@ def demo(context: Context, no_dashboard: bool, events: int, seed: int, port: int
     click.echo(f"{checks} gate checks, {silent} silent drops; `gatewatch findings` lists each, `explain ID` shows one")
     if not no_dashboard:
         _serve(context.data, port)
+
+
+def _demo_folder(data: Path, events: int, seed: int) -> Path:
+    """Where the demo's own events are kept: made-up data never mixes with a real ledger, nor with another demo.
+
+    Raises InputError.
+    """
+    folder = data / "demo"
+    try:
+        made = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if (data / "ledger").exists():
+            raise InputError(f"{data} holds data that is not the demo's; name another folder with --data") from None
+        return folder
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder} holds no demo that can be read ({error}); remove {data}, or name another") from None
+    if (made.get("accepted"), made.get("seed")) != (events, seed):
+        raise InputError(f"{data} holds a demo of other --events or --seed; remove it, or name another with --data")
+    return folder
 
 
 @click.command()

@@ -30,21 +30,45 @@ WITH units AS (
     WHERE r.event_id IS NULL OR r.effect IN ('committed', 'partial')
 ),
 
-reversals AS (
-    -- A rollback under a receipt id of its own, which no attempt took, undoes an effect under the same key.
+refused AS (
+    -- Tries that took no effect: a rejection belongs to one of them before it belongs to an effect.
+    SELECT tenant_key, idempotency_key AS match_key, FALSE AS by_call, count(*) AS n
+    FROM stg_attempts
+    WHERE mutating AND outcome NOT IN ('success', 'partial') AND idempotency_key IS NOT NULL
+    GROUP BY tenant_key, idempotency_key
+    UNION ALL
+    SELECT tenant_key, call_id, TRUE, count(*)
+    FROM stg_attempts
+    WHERE mutating AND outcome NOT IN ('success', 'partial')
+    GROUP BY tenant_key, call_id
+),
+
+lone AS (
+    -- A rollback or rejection under a receipt id of its own, which no attempt took.
     SELECT
         r.*,
+        coalesce(r.idempotency_key, r.call_id) AS match_key,
+        r.idempotency_key IS NULL AS by_call,
         row_number() OVER (
-            PARTITION BY r.tenant_key, coalesce(r.idempotency_key, r.call_id), r.idempotency_key IS NULL
+            PARTITION BY r.tenant_key, r.effect, coalesce(r.idempotency_key, r.call_id), r.idempotency_key IS NULL
             ORDER BY r.ts_us, r.event_id
-        ) AS nth
+        ) AS nth_alike
     FROM int_receipts AS r
     LEFT JOIN int_receipt_pairs AS p ON p.receipt_event_id = r.event_id
     WHERE
-        r.effect = 'rolled_back'
+        r.cancels
         AND NOT r.took_effect
         AND p.receipt_event_id IS NULL
         AND coalesce(r.idempotency_key, r.call_id) IS NOT NULL
+),
+
+reversals AS (
+    SELECT
+        l.*,
+        row_number() OVER (PARTITION BY l.tenant_key, l.match_key, l.by_call ORDER BY l.ts_us, l.event_id) AS nth
+    FROM lone AS l
+    LEFT JOIN refused AS f ON f.tenant_key = l.tenant_key AND f.match_key = l.match_key AND f.by_call = l.by_call
+    WHERE l.effect = 'rolled_back' OR l.nth_alike > coalesce(f.n, 0)
 ),
 
 by_key AS (

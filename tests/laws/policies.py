@@ -1,0 +1,204 @@
+"""Small policies for generated histories. Between them they use every key that the four rule families read."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+SQUAD = """
+name = "squad"
+version = 1
+
+[time]
+clock_skew = "2s"
+grace = "60s"
+
+[[tools]]
+name = "pay"
+privilege = "write"
+side_effects = "irreversible"
+actions = ["refund"]
+receipt = "required"
+
+[[tools]]
+name = "mail"
+privilege = "write"
+side_effects = "reversible"
+actions = ["notify", "reply"]
+
+[[tools]]
+name = "post"
+privilege = "write"
+side_effects = "reversible"
+actions = ["reply"]
+
+[[gates]]
+name = "quality"
+reviewers = ["Themis"]
+stands_for = ["rubric_verdicts"]
+max_age = "1h"
+
+[[gates]]
+name = "clearance"
+reviewers = ["eunomia"]
+stands_for = ["clearance"]
+
+[[gates]]
+name = "duty"
+
+[[pipelines]]
+name = "reply"
+gates = ["quality", "clearance"]
+separate_author = true
+binding = "per_digest"
+grace = "60s"
+[pipelines.applies_to]
+kind = "artifact.shipment"
+customer_facing = true
+phase = ["tickets", "escalations"]
+
+[[pipelines]]
+name = "urgent"
+gates = ["duty"]
+binding = "single_use"
+grace = "10s"
+[pipelines.applies_to]
+kind = "artifact.shipment"
+[pipelines.when]
+priority = "P1"
+
+[[pipelines]]
+name = "money"
+gates = ["duty", "quality"]
+binding = "single_use"
+[pipelines.applies_to]
+kind = "tool.invocation"
+side_effects = "irreversible"
+
+[retry.transient]
+max_retries = 1
+then = "degrade"
+[retry.permission_denied]
+max_retries = 0
+then = "escalate"
+must_surface = true
+[retry.validation]
+max_retries = 1
+then = "escalate"
+same_input = "forbidden"
+[retry.partial_success]
+max_retries = 0
+then = "fail"
+[retry.tool_instructions]
+max_retries = 0
+then = "escalate"
+must_surface = true
+
+[approvals]
+side_effects = ["irreversible"]
+by_kind = ["human"]
+expires_after = "1h"
+amount_tolerance = 0.5
+
+[agents.themis]
+aliases = ["Reviewer"]
+"""
+
+BENCH = """
+name = "bench"
+version = 1
+
+[time]
+clock_skew = "0s"
+grace = "3s"
+
+[[tools]]
+name = "pay"
+privilege = "write"
+side_effects = "irreversible"
+actions = ["refund"]
+receipt = "optional"
+
+[[gates]]
+name = "quality"
+reviewers = ["themis", "dora"]
+
+[[gates]]
+name = "clearance"
+max_age = "5s"
+
+[[gates]]
+name = "duty"
+reviewers = ["eunomia"]
+stands_for = ["rubric_verdicts"]
+
+[[pipelines]]
+name = "report"
+gates = ["quality"]
+separate_author = true
+binding = "single_use"
+[pipelines.applies_to]
+kind = "agent.report"
+claim = ["completed", "partial"]
+
+[[pipelines]]
+name = "proposal"
+gates = ["clearance", "quality", "duty"]
+separate_author = true
+[pipelines.applies_to]
+kind = "action.proposal"
+
+[[pipelines]]
+name = "any"
+gates = ["duty", "clearance"]
+separate_author = true
+binding = "single_use"
+grace = "1s"
+[pipelines.applies_to]
+kind = ["artifact.shipment", "agent.report", "tool.invocation"]
+[pipelines.when]
+intent = ["billing", "defect"]
+
+[retry.transient]
+max_retries = 0
+then = "escalate"
+[retry.permission_denied]
+max_retries = 1
+then = "degrade"
+[retry.other]
+max_retries = 0
+then = "degrade"
+same_input = "forbidden"
+must_surface = true
+
+[approvals]
+side_effects = ["reversible"]
+actions = ["refund"]
+by_kind = ["human", "policy"]
+amount_tolerance = 1.0
+
+[agents.themis]
+aliases = ["reviewer", "HERMES"]
+[agents.dora]
+role = "lead"
+"""
+
+BARE = """
+name = "bare"
+version = 1
+
+[[gates]]
+name = "quality"
+
+[[pipelines]]
+name = "all"
+gates = ["quality"]
+[pipelines.applies_to]
+kind = "artifact.shipment"
+"""
+
+POLICIES_TOML: dict[str, str] = {"squad": SQUAD, "bench": BENCH, "bare": BARE}
+"""The policies as files, for the program under test."""
+
+POLICIES: dict[str, dict[str, Any]] = {name: tomllib.loads(text) for name, text in POLICIES_TOML.items()}
+"""The same as `tomllib` reads them, for the oracle."""

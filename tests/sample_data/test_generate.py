@@ -1,0 +1,171 @@
+"""Generated files: deterministic, valid where they claim to be, exactly accounted for, and believable."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sample_data.generate import generate
+from sample_data.plan import SCENARIOS, Scenario, rules
+from sample_data.writer import Summary
+from schemas.events import KINDS
+
+Event = dict[str, Any]
+
+
+class Reading:
+    """A generated file read line by line, by nothing but `json` and the schemas."""
+
+    def __init__(self, path: Path) -> None:
+        self.events: dict[str, Event] = {}
+        self.arrivals: list[Event] = []
+        self.duplicate = self.blank = self.conflicts = self.malformed = 0
+        self.lines = path.read_bytes().split(b"\n")
+        assert self.lines.pop() == b""
+        for line in self.lines:
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        if not line.strip():
+            self.blank += 1
+            return
+        try:
+            event = json.loads(line.decode())
+            KINDS[event["kind"]].model_validate(event)
+        except (ValueError, TypeError, KeyError):
+            self.malformed += 1
+            return
+        known = self.events.setdefault(event["event_id"], event)
+        if known is event:
+            self.arrivals.append(event)
+        elif known == event:
+            self.duplicate += 1
+        else:
+            self.conflicts += 1
+
+    def runs(self) -> dict[tuple[str | None, str], list[Event]]:
+        grouped: dict[tuple[str | None, str], list[Event]] = defaultdict(list)
+        for event in self.events.values():
+            correlation = event.get("correlation_id") or event.get("ticket_id")
+            if correlation:
+                grouped[event.get("tenant"), correlation].append(event)
+        return grouped
+
+
+def truth_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (path.parent / "truth.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module", params=SCENARIOS)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Summary]:
+    """One file of 12,000 events of each scenario."""
+    out = tmp_path_factory.mktemp("made") / "events.jsonl"
+    return out, generate(12_000, 11, out, scenario=request.param)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_equal_arguments_give_equal_files(scenario: Scenario, tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        generate(2_500, 3, tmp_path / folder / "events.jsonl", scenario=scenario)
+    generate(2_500, 4, tmp_path / "other" / "events.jsonl", scenario=scenario)
+    for name in ("events.jsonl", "truth.jsonl", "summary.json"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert (tmp_path / "one" / "events.jsonl").read_bytes() != (tmp_path / "other" / "events.jsonl").read_bytes()
+
+
+def test_every_line_is_what_the_summary_counts_it_as(made: tuple[Path, Summary]) -> None:
+    """Whoever tests an ingest against this file relies on the four numbers."""
+    path, summary = made
+    reading = Reading(path)
+    assert len(reading.events) == summary.accepted == summary.events == 12_000
+    assert reading.duplicate == summary.duplicate > 0
+    assert reading.blank == summary.blank > 0
+    assert reading.conflicts == summary.conflicts > 0
+    assert reading.malformed == summary.malformed > 0
+    assert len(reading.lines) == summary.lines
+    assert summary.lines == summary.accepted + summary.duplicate + sum(summary.quarantined.values()) + summary.blank
+    assert json.loads((path.parent / "summary.json").read_text(encoding="utf-8"))["quarantined"] == summary.quarantined
+
+
+def test_the_truth_names_every_rule_and_nothing_unknown(made: tuple[Path, Summary]) -> None:
+    path, summary = made
+    truth = truth_of(path)
+    assert set(summary.truth) == set(rules(summary.policy))  # type: ignore[arg-type]
+    assert Counter(row["rule"] for row in truth) == summary.truth
+    runs = Reading(path).runs()
+    for row in truth:
+        assert (row["tenant"], row["correlation_id"]) in runs
+        assert row.keys() == {"rule", "subject", "correlation_id", "tenant"}
+
+
+def test_runs_have_believable_sizes_and_hours(made: tuple[Path, Summary]) -> None:
+    path, summary = made
+    runs = Reading(path).runs()
+    sizes = [len(events) for events in runs.values()]
+    assert len(runs) == summary.runs
+    assert min(sizes) >= 5
+    assert max(sizes) <= 40
+    assert sum(sizes) / len(sizes) > 10
+    starts = [min(datetime.fromisoformat(event["ts"]) for event in events) for events in runs.values()]
+    utc = [start.astimezone(datetime.fromisoformat("2026-01-01T00:00:00Z").tzinfo) for start in starts]
+    assert sum(8 <= start.hour < 18 for start in utc) > 0.7 * len(utc)
+    assert sum(start.weekday() >= 5 for start in utc) < 0.2 * len(utc)
+    assert max(utc) - min(utc) > timedelta(days=20)
+
+
+def test_labels_recur_in_other_tenants(made: tuple[Path, Summary]) -> None:
+    """A join that forgets the tenant has to fail on this data."""
+    tenants = defaultdict(set)
+    for tenant, correlation in Reading(made[0]).runs():
+        tenants[correlation].add(tenant)
+    assert max(len(found) for found in tenants.values()) == 4
+
+
+def test_events_arrive_out_of_order_but_within_the_allowed_lateness(made: tuple[Path, Summary]) -> None:
+    times = [datetime.fromisoformat(event["ts"]) for event in Reading(made[0]).arrivals]
+    newest, worst = times[0], timedelta(0)
+    for ts in times:
+        newest = max(newest, ts)
+        worst = max(worst, newest - ts)
+    assert timedelta(seconds=5) < worst < timedelta(seconds=30)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_about_the_asked_share_of_events_belongs_to_faulty_runs(scenario: Scenario, tmp_path: Path) -> None:
+    out = tmp_path / "events.jsonl"
+    generate(20_000, 5, out, scenario=scenario, fault_rate=0.25)
+    guilty = {(row["tenant"], row["correlation_id"]) for row in truth_of(out)}
+    runs = Reading(out).runs()
+    assert 0.24 < sum(len(runs[run]) for run in guilty) / 20_000 < 0.26
+
+
+def test_a_file_without_faults_has_an_empty_truth(tmp_path: Path) -> None:
+    out = tmp_path / "events.jsonl"
+    assert generate(3_000, 5, out, fault_rate=0).truth == {}
+    assert truth_of(out) == []
+
+
+@pytest.mark.parametrize("events", [1, 2, 7, 60])
+def test_small_files_hold_exactly_the_asked_number_of_events(events: int, tmp_path: Path) -> None:
+    generate(events, 1, tmp_path / "events.jsonl")
+    assert len(Reading(tmp_path / "events.jsonl").events) == events
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"events": 0}, "at least 1"),
+        ({"scenario": "helpdesk"}, "support-squad, workbench"),
+        ({"fault_rate": 1.5}, "between 0 and 1"),
+        ({"days": 0}, "at least 1"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(arguments: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        generate(**{"events": 10, "seed": 1, "out": tmp_path / "events.jsonl", **arguments})
+    assert list(tmp_path.iterdir()) == []
