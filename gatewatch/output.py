@@ -99,6 +99,11 @@ def emit_rows(name: str, headers: Sequence[str], rows: Sequence[Sequence[Any]], 
         click.echo(empty)
 
 
+def count_of(number: int, noun: str) -> str:
+    """`1 line`, `2 lines`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def say(text: str) -> None:
     """A message for the person at the terminal: stderr, so that stdout stays data."""
     click.echo(text, err=True)

@@ -53,9 +53,15 @@ def load_settings(path: Path | None) -> Settings:
             hint = suggestion(key, known) or f"; known keys: {', '.join(known)}"
             raise InputError(f'configuration {file}: knows no key "{key}"{hint}') from None
         raise InputError(f"configuration {file or 'in the environment'}: {key}: {problem['msg']}") from None
-    if file and "data" in raw and settings.data == Path(raw["data"]):
-        return settings.model_copy(update={"data": file.parent / settings.data})
-    return settings
+    if file is None:
+        return settings
+    update: dict[str, Any] = {}
+    if "data" in raw and settings.data == Path(raw["data"]):
+        update["data"] = file.parent / settings.data
+    # A shipped policy goes by its name; whatever looks like a file is one beside the configuration.
+    if "policy" in raw and settings.policy == raw["policy"] and Path(raw["policy"]).suffix:
+        update["policy"] = str(file.parent / raw["policy"])
+    return settings.model_copy(update=update)
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import click
 import duckdb
 
 from gatewatch import __version__
+from gatewatch.errors import InputError
 from gatewatch.policies import current_policy, keep_policy
 from gatewatch.times import utc_now
 from ingest.accounting import Accounting
@@ -77,6 +78,7 @@ def ingest_and_publish(
 
 def rebuild_and_publish(data: Path, *, choice: str | None) -> tuple[Accounting, str, Path]:
     """Make the work database again from the ledger, judge everything, publish."""
+    require_ledger(data)
     policy, origin = current_policy(data, choice)
     with Meter() as meter:
         accounting = rebuild(data, meter)
@@ -85,6 +87,12 @@ def rebuild_and_publish(data: Path, *, choice: str | None) -> tuple[Accounting, 
             keep_policy(data, choice)
         snapshot = judge_and_publish(pipeline, policy)
     return accounting, origin, snapshot
+
+
+def require_ledger(data: Path) -> None:
+    """Raise InputError when the data directory holds no ledger: most likely it is the wrong one."""
+    if not (data / LEDGER).is_dir():
+        raise InputError(f"{data} holds no ledger; name the right folder with --data, or `gatewatch ingest` into it")
 
 
 def judge_and_publish(pipeline: Pipeline, policy: Policy) -> Path:

@@ -74,7 +74,9 @@ def parse_relation(name: str, layer: Layer, sql: str) -> Relation:
     comments = _comments(sql)
     if not comments or not comments[0].startswith("One row is "):
         raise CatalogueError(f'{name}.sql: must start with "-- One row is …", the sentence that says its grain')
-    grain = comments[0]
+    # The sentence may run over several lines of comment.
+    end = next((n for n, comment in enumerate(comments) if comment.endswith((".", ":"))), 0)
+    grain = " ".join(comments[: end + 1])
     code = "\n".join(line for line in sql.splitlines() if not line.lstrip().startswith("--"))
     return Relation(name, layer, sql, grain, frozenset(_REFERENCE.findall(code)))
 

@@ -127,11 +127,16 @@ def _note(kpi: str, denominator: float | None, coverage: float | None) -> str | 
             return "immature: the window has not passed"
         measured = kpi in ("escalation_precision", "escalation_recall", "csat")
         return "not measured: no feedback" if measured else "unknown: no data"
-    if coverage is not None and coverage < 0.8:
-        return "partial data"
+    notes = []
+    if coverage is not None and coverage < 1 and kpi == "fcr":
+        notes.append("younger days are immature and left out")
+    elif coverage is not None and coverage < 0.8:
+        notes.append("partial data")
     if kpi in ("escalation_precision_proxy", "csat_sentiment_proxy"):
-        return "proxy"
-    return "n < 30" if denominator is not None and denominator < 30 else None
+        notes.append("proxy")
+    if denominator is not None and denominator < 30:
+        notes.append("n < 30")
+    return "; ".join(notes) or None
 
 
 def last_days(con: duckdb.DuckDBPyConnection, days: int) -> tuple[datetime, datetime] | None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import duckdb
 
+from ingest.ledger.tables import BATCHES, QUARANTINE, SOURCES
 from schemas.columns import EVENT_COLUMNS
 from schemas.policy import Policy
 from schemas.policy_tables import policy_tables
@@ -65,7 +66,9 @@ def column_comments() -> dict[str, dict[str, str]]:
     """Table → column → what it holds, its unit and its source. `*` stands for every table that has the column."""
     text = files("transforms").joinpath("dictionary.toml").read_text(encoding="utf-8")
     found: dict[str, dict[str, str]] = tomllib.loads(text)
-    found["events"] = {column.name: column.comment for column in EVENT_COLUMNS if column.comment}
+    stored = {"events": EVENT_COLUMNS, "quarantine": QUARANTINE, "batches": BATCHES, "sources": SOURCES}
+    for table, columns in stored.items():
+        found[table] = {column.name: column.comment for column in columns if column.comment}
     return found
 
 

@@ -17,10 +17,11 @@ _FIND = "SELECT * FROM findings WHERE starts_with(finding_id, $wanted) ORDER BY 
 
 _TIMELINE = """
 SELECT ts, event_id, kind, list_contains($evidence, event_id) AS evidence,
-    coalesce("by", caller, agent, actor, holder) AS who,
-    concat_ws(' ', gate, decision, tool, outcome, error_class, action, effect, state, claim, terminal_state, signal)
-        AS what,
-    coalesce(subject, artifact_id, path, target, task_id, proposal_id, call_id) AS subject
+    coalesce("by", caller, agent, actor, holder, system, source) AS who,
+    concat_ws(' ', gate, decision, tool, outcome, error_class, action, effect, state, claim, terminal_state, signal,
+        task_family, list_aggregate(granted_tools, 'string_agg', ' ')) AS what,
+    coalesce(subject, artifact_id, path, target, task_id, proposal_id, decision_id, receipt_id, call_id, ticket_id)
+        AS subject
 FROM events
 WHERE list_contains($evidence, event_id)
    OR (correlation_id = $correlation AND tenant IS NOT DISTINCT FROM $tenant)

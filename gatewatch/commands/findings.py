@@ -13,6 +13,7 @@ from gatewatch.output import emit_json, emit_rows, records, say, table
 from gatewatch.reading import snapshot
 from gatewatch.times import parse_since, utc_now
 from schemas.policy import Severity
+from transforms.catalogue import rules
 
 SEVERITIES: tuple[str, ...] = get_args(Severity)
 """From worst to least."""
@@ -99,7 +100,7 @@ def check(context: Context, fail_on: str, since: str | None, as_json: bool) -> N
 
 
 @click.command()
-@click.option("--rule", help="Only this rule.")
+@click.option("--rule", type=click.Choice(sorted(rules())), metavar="RULE", help="Only this rule.")
 @click.option("--severity", type=click.Choice(SEVERITIES), help="Only this severity and worse.")
 @click.option("--status", type=click.Choice(["open", "pending"]), help="Only open, or only pending.")
 @click.option("--tenant", help="Only this tenant.")

@@ -8,10 +8,10 @@ import click
 
 from gatewatch.context import Context, json_option, pass_context
 from gatewatch.errors import OperationError
-from gatewatch.output import clean, emit_json, say
+from gatewatch.output import clean, count_of, emit_json, say
 from gatewatch.policies import DEFAULT
 from gatewatch.reading import snapshot
-from gatewatch.work import Meter, ingest_and_publish, rebuild_and_publish
+from gatewatch.work import Meter, ingest_and_publish, rebuild_and_publish, require_ledger
 from ingest.accounting import COUNTS, Accounting
 from ingest.errors import SourceError
 from ingest.pipeline import verify as verify_ledger
@@ -41,16 +41,18 @@ def print_accounting(accounting: Accounting) -> None:
     )
     for reason, count in sorted(accounting.reasons.items()):
         click.echo(f"  quarantined: {count} {reason}")
-    notes = {
-        "warnings (something in an accepted record could not be read)": accounting.warnings,
-        "events with fields that the contract does not know": accounting.drift,
-        "lines redacted": accounting.redacted,
-        "lines that an interrupted run had left in the ledger": accounting.recovered,
-        "files that are no decision records": len(accounting.skipped),
-    }
-    for text, count in notes.items():
+    notes = (
+        ("warning", "warnings", accounting.warnings, "something in an accepted record could not be read"),
+        ("event", "events", accounting.drift, "with fields that the contract does not know"),
+        ("line redacted", "lines redacted", accounting.redacted, "personal data was taken out"),
+        ("line recovered", "lines recovered", accounting.recovered, "in the ledger already, the database was behind"),
+        ("file skipped", "files skipped", len(accounting.skipped), "no decision record"),
+    )
+    for noun, plural, count, why in notes:
         if count:
-            click.echo(f"  {count} {text}")
+            click.echo(f"  {count} {noun if count == 1 else plural}: {why}")
+    if accounting.quarantined:
+        say("`gatewatch quarantine list` says what is wrong with each rejected line")
     for source in accounting.unchanged:
         say(f"nothing new in {clean(source)}")
 
@@ -90,7 +92,7 @@ def ingest(context: Context, paths: tuple[str, ...], dialect: str, policy: str |
         print_accounting(accounting)
     if origin.endswith("none was chosen"):
         say(f"judged by the shipped policy {DEFAULT}; choose one with --policy FILE")
-    say(f"{sum(opened.values())} open findings; `gatewatch check` lists them")
+    say(f"{count_of(sum(opened.values()), 'open finding')}; `gatewatch check` lists them")
     if fault is not None:
         raise fault
 
@@ -113,6 +115,7 @@ def rebuild(context: Context, policy: str | None, as_json: bool) -> None:
 @pass_context
 def verify(context: Context, as_json: bool) -> None:
     """Hash the whole ledger again and compare every database row with it."""
+    require_ledger(context.data)
     with Meter() as meter:
         report = verify_ledger(context.data, meter)
     if as_json:
@@ -128,11 +131,16 @@ def verify(context: Context, as_json: bool) -> None:
             }
         )
     else:
-        click.echo(f"{report.chunks} chunks, {report.lines} lines hashed; {report.events} events compared")
+        hashed = f"{count_of(report.chunks, 'chunk')} with {count_of(report.lines, 'line')} hashed"
+        click.echo(f"{hashed}; {count_of(report.events, 'event')} compared")
         if report.pending:
-            click.echo(f"{report.pending} chunks are in the ledger only; the next ingest brings them into the database")
+            click.echo(
+                f"only in the ledger: {count_of(report.pending, 'chunk')}; the next ingest brings it into the database"
+            )
         for problem in report.problems:
             click.echo(f"problem: {clean(problem)}")
         click.echo(report.statement if report.consistent else "the ledger and the database do not agree")
     if not report.consistent:
-        raise OperationError(f"{len(report.problems)} problems; nothing was changed, keep a copy before `rebuild`")
+        raise OperationError(
+            f"{count_of(len(report.problems), 'problem')}; nothing was changed, keep a copy before `rebuild`"
+        )

@@ -59,6 +59,8 @@ def reconciliation(history: History, rules: Rulebook, watermark: datetime | None
     for claim in claims:
         status = claim_status(claim, claims, history, rules)
         evidence = claim.effect.event_ids if claim.effect else ()
+        if status == "unverifiable":  # the call that got no answer is what there is to look at
+            evidence = (min(_unanswered(claim, history, rules)),)
         subject = f"{claim.record['decision_id']}#{claim.position}"
         rows.append(_row(claim.record, status, subject, claim.match_key, evidence, rules, watermark, claim))
     claimed = [claim.effect for claim in claims if claim.effect is not None]
@@ -176,10 +178,11 @@ def _contradict(claim: Claim, other: Claim) -> bool:
     return any(claim.key(name) is not None and claim.key(name) == other.key(name) for name in KEYS)
 
 
-def _unanswered(claim: Claim, history: History, rules: Rulebook) -> bool:
+def _unanswered(claim: Claim, history: History, rules: Rulebook) -> list[str]:
     """03: "an attempt ended without an answer (unavailable, or failed with a transient error) and no receipt feed can
     tell": the tool's contract requires no receipt, and no receipt carries a key of the attempt or of the claim.
     """
+    silent = []
     for attempt in history.attempts:
         if not is_mutating(attempt) or attempt["tenant"] != claim.record["tenant"]:
             continue
@@ -197,8 +200,8 @@ def _unanswered(claim: Claim, history: History, rules: Rulebook) -> bool:
         known = {(name, key_of(name)(attempt)) for name in KEYS} | {(name, claim.key(name)) for name in KEYS}
         told = [(name, key_of(name)(r)) for r in history.receipts for name in KEYS if r.get(name) is not None]
         if not any(carried in known for carried in told):
-            return True
-    return False
+            silent.append(attempt["event_id"])
+    return silent
 
 
 def conflicting_keys(history: History) -> dict[tuple[Any, Any], list[Row]]:

@@ -31,7 +31,7 @@ troubled AS (
     LEFT JOIN stg_records AS n
         ON n.tenant_key = r.tenant_key
         AND n.follow_up_of IN (r.decision_id, r.correlation_id)
-        AND n.event_id <> r.record_event_id
+        AND (r.record_event_id IS NULL OR n.event_id <> r.record_event_id)
         AND n.ts_us >= epoch_us(r.terminal_at)
         AND n.ts_us <= epoch_us(r.terminal_at) + t.fcr_window_us
     WHERE r.terminal_at IS NOT NULL
@@ -52,11 +52,13 @@ SELECT
     r.terminal_state = 'RESOLVED' AND NOT r.escalated AS contained,
     coalesce(x.reopened_or_complained, 0) = 1 OR coalesce(b.n, 0) > 0 AS unverified,
     coalesce(x.reopened, 0) = 1 OR coalesce(x.followed_up, 0) = 1 AS contacted_again,
-    epoch_us(r.terminal_at) + t.fcr_window_us <= k.as_of_us AS mature,
+    -- A day is judged as a whole, once the window of its last minute has passed.
+    epoch_us(date_trunc('day', r.terminal_at)) + 86400000000 + t.fcr_window_us <= k.as_of_us AS mature,
     r.terminal_state = 'ESCALATED_TO_HUMAN' AS handed_over,
     r.escalation_triggered,
     CASE
         WHEN r.terminal_state IS NOT NULL AND r.sla_state IS NOT NULL THEN r.sla_state
+        WHEN r.sla_state = 'breach' THEN 'breach'
         WHEN epoch_us(coalesce(r.first_response_at, r.terminal_at)) - epoch_us(r.received_at) > p.first_response_us THEN 'breach'
         WHEN epoch_us(coalesce(r.first_response_at, r.terminal_at)) - epoch_us(r.received_at) > p.warn_us THEN 'warn'
         WHEN coalesce(r.first_response_at, r.terminal_at) IS NOT NULL AND r.received_at IS NOT NULL

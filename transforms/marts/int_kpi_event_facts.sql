@@ -1,13 +1,20 @@
 -- One row is what one score, piece of feedback, route decision, ticket event or gate adds to one KPI of its run.
 WITH run AS (
-    SELECT tenant_key, correlation_id, "day", intent, priority, tier, closed FROM int_closed_runs WHERE newest
+    SELECT tenant_key, correlation_id, "day", intent, priority, tier, closed, handed_over FROM int_closed_runs WHERE newest
 ),
 
 -- A record's own scores stand for its run; gate decisions speak only where the record is silent on that dimension.
 scores AS (
-    SELECT s.*, max(CASE WHEN s.decision_id IS NOT NULL THEN 1 ELSE 0 END) OVER (
-        PARTITION BY s.tenant_key, s.correlation_id, s.dimension
-    ) AS recorded
+    -- A piece of work counts once, by its newest scores; of several rubrics on one dimension the worst counts.
+    SELECT
+        s.*,
+        max(CASE WHEN s.decision_id IS NOT NULL THEN 1 ELSE 0 END) OVER (
+            PARTITION BY s.tenant_key, s.correlation_id, s.dimension
+        ) AS recorded,
+        row_number() OVER (
+            PARTITION BY s.tenant_key, s.correlation_id, s.dimension, s.decision_id, s.judged
+            ORDER BY s.ts_us DESC, s.event_id DESC, s.score
+        ) AS from_last
     FROM stg_scores AS s
     WHERE s.dimension IN ('no-false-deflection', 'grounded-in-kb')
 ),
@@ -19,7 +26,7 @@ judged AS (
         CASE WHEN dimension = 'grounded-in-kb' AND score = 3 THEN 1.0
             WHEN dimension = 'no-false-deflection' AND score = 0 THEN 1.0 ELSE 0.0 END AS numerator
     FROM scores
-    WHERE recorded = 0 OR decision_id IS NOT NULL
+    WHERE from_last = 1 AND (recorded = 0 OR decision_id IS NOT NULL)
 ),
 
 feedback AS (
@@ -60,21 +67,24 @@ granted AS (
 
 routed AS (
     SELECT e.tenant_key, e.correlation_id, e.ts,
+        CASE WHEN e.needed_privilege IS NULL THEN 0 ELSE 1 END AS labelled,
         CASE WHEN e.needed_privilege = 'read' AND coalesce(g.mutating, 0) = 1 THEN 1.0 ELSE 0.0 END AS over_scoped,
         CASE WHEN e.needed_privilege = 'write' AND coalesce(g.mutating, 0) = 0 THEN 1.0
             WHEN e.needed_privilege = 'execute' AND coalesce(g.executing, 0) = 0 THEN 1.0 ELSE 0.0 END AS under_scoped
     FROM stg_simple_events AS e
     LEFT JOIN granted AS g ON g.event_id = e.event_id
-    WHERE e.kind = 'route.decision' AND e.needed_privilege IS NOT NULL
+    WHERE e.kind = 'route.decision'
 ),
 
 single AS (
-    SELECT tenant_key, correlation_id, ts, 'over_scoping' AS kpi, over_scoped AS numerator, 1.0 AS denominator FROM routed
+    SELECT tenant_key, correlation_id, ts, 'over_scoping' AS kpi, over_scoped AS numerator, labelled AS denominator,
+        labelled AS covered
+    FROM routed
     UNION ALL
-    SELECT tenant_key, correlation_id, ts, 'under_scoping', under_scoped, 1.0 FROM routed
+    SELECT tenant_key, correlation_id, ts, 'under_scoping', under_scoped, labelled, labelled FROM routed
     UNION ALL
     SELECT tenant_key, correlation_id, ts, CASE WHEN outcome = 'resolved' THEN 'kb_gaps_closed' ELSE 'kb_gaps_filed' END,
-        1.0, NULL
+        1.0, NULL, 1
     FROM stg_ticket_events WHERE phase = 'kb-gaps'
 )
 
@@ -87,7 +97,8 @@ SELECT r."day", r.tenant_key, r.intent, r.priority, r.tier, a.kpi, 0.0, 0.0, 1,
 FROM run AS r
 CROSS JOIN asked AS a
 LEFT JOIN answered AS f ON f.tenant_key = r.tenant_key AND f.correlation_id = r.correlation_id AND f.kpi = a.kpi
-WHERE r.closed
+-- Only a hand-over can have been warranted; any run may be one where it was missed.
+WHERE r.closed AND (r.handed_over OR a.kpi <> 'escalation_precision' OR f.kpi IS NOT NULL)
 UNION ALL
 SELECT r."day", r.tenant_key, r.intent, r.priority, r.tier, 'csat_response_rate',
     CASE WHEN f.kpi IS NULL THEN 0.0 ELSE 1.0 END, 1.0, 1, 1
@@ -96,6 +107,6 @@ LEFT JOIN answered AS f ON f.tenant_key = r.tenant_key AND f.correlation_id = r.
 WHERE r.closed
 UNION ALL
 SELECT coalesce(r."day", CAST(date_trunc('day', s.ts) AS DATE)), s.tenant_key, r.intent, r.priority, r.tier, s.kpi,
-    s.numerator, s.denominator, 1, 1
+    s.numerator, s.denominator, 1, s.covered
 FROM single AS s
 LEFT JOIN run AS r ON r.tenant_key = s.tenant_key AND r.correlation_id = s.correlation_id

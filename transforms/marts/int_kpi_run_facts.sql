@@ -28,5 +28,6 @@ SELECT "day", tenant_key, intent, priority, tier, 'cost_per_resolution',
 FROM int_closed_runs WHERE resolved
 UNION ALL
 SELECT "day", tenant_key, intent, priority, tier, 'csat_sentiment_proxy',
-    CASE WHEN delighted THEN 1.0 ELSE 0.0 END, 1.0, 1, 1
-FROM int_closed_runs WHERE closed AND has_outcome
+    CASE WHEN delighted THEN 1.0 ELSE 0.0 END, CASE WHEN has_outcome THEN 1.0 ELSE 0.0 END, 1,
+    CASE WHEN has_outcome THEN 1 ELSE 0 END
+FROM int_closed_runs WHERE closed

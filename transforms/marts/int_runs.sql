@@ -18,6 +18,7 @@ tickets AS (
         max(sla_state) FILTER (WHERE sla_state = 'warn') AS is_warn,
         max(sla_state) FILTER (WHERE sla_state = 'breach') AS is_breach,
         max(CASE WHEN outcome = 'delight' THEN 1 ELSE 0 END) AS delighted,
+        max(CASE WHEN kind = 'xenia.escalated' THEN 1 ELSE 0 END) AS escalated,
         count(outcome) AS outcomes
     FROM stg_ticket_events
     GROUP BY tenant_key, correlation_id
@@ -65,7 +66,7 @@ SELECT
     s.rubric_score,
     coalesce(r.cost_usd, x.cost_usd) AS cost_usd,
     coalesce(r.model_tier, x.model_tier) AS model_tier,
-    coalesce(r.escalated, x.kind = 'xenia.escalated', FALSE) AS escalated,
+    coalesce(r.escalated, FALSE) OR coalesce(t.escalated, 0) = 1 AS escalated,
     coalesce(r.escalation_triggered, FALSE) AS escalation_triggered,
     r.follow_up_of,
     CASE

@@ -65,9 +65,15 @@ SELECT
         WHEN denominator = 0 AND kpi = 'fcr' THEN 'immature: the window has not passed'
         WHEN denominator = 0 AND kpi IN ('escalation_precision', 'escalation_recall', 'csat') THEN 'not measured: no feedback'
         WHEN denominator = 0 THEN 'unknown: no data'
-        WHEN coverage < 0.8 THEN 'partial data'
-        WHEN kpi IN ('escalation_precision_proxy', 'csat_sentiment_proxy') THEN 'proxy'
-        WHEN denominator < 30 THEN 'n < 30'
+        ELSE NULLIF(concat_ws(
+            '; ',
+            CASE
+                WHEN coverage < 1 AND kpi = 'fcr' THEN 'younger days are immature and left out'
+                WHEN coverage < 0.8 THEN 'partial data'
+            END,
+            CASE WHEN kpi IN ('escalation_precision_proxy', 'csat_sentiment_proxy') THEN 'proxy' END,
+            CASE WHEN denominator < 30 THEN 'n < 30' END
+        ), '')
     END AS note,
     kpi || '/1' AS definition,
     covered,

@@ -58,7 +58,8 @@ SELECT
     ARRAY[c.shipped_event_id, c.decision_event_id, c.cause_event_id] AS evidence,
     CASE c.verdict
         WHEN 'gate_missing' THEN c.subject || ' went out without any decision of the gate ' || c.gate || '.'
-        WHEN 'gate_errored_open' THEN c.subject || ' went out although the gate ' || c.gate || ' could not run.'
+        WHEN 'gate_errored_open' THEN c.subject || ' went out although the gate ' || c.gate || ' could not run'
+            || coalesce(': its own call ' || c.cause_event_id || ' had failed.', '.')
         WHEN 'gate_blocked_shipped' THEN c.subject || ' went out although the gate ' || c.gate || ' had blocked it.'
         WHEN 'gate_late' THEN c.subject || ' went out before the gate ' || c.gate || ' passed it.'
         WHEN 'gate_stale' THEN c.subject || ' went out on a pass of the gate ' || c.gate

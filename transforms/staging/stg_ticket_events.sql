@@ -1,4 +1,4 @@
--- One row is one ticket event of an output-stamp hook that belongs to a ticket.
+-- One row is one event of an output-stamp hook; one that belongs to no ticket has no correlation id.
 SELECT
     e.event_id,
     e.ts,
@@ -16,4 +16,4 @@ SELECT
     e.cost_usd,
     e.model_tier
 FROM scope_events AS e
-WHERE e.kind LIKE 'xenia.%' AND coalesce(e.correlation_id, e.ticket_id) IS NOT NULL
+WHERE e.kind LIKE 'xenia.%'
