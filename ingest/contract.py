@@ -1,0 +1,125 @@
+"""One ledger line in, one verdict out: an event, a problem with its reason, or nothing (a blank line).
+
+This is a pure function of the bytes of the line and of the dialect in its chunk's header, so that rebuilding from the
+ledger gives the same rows for ever. The reasons are those of 05-interface: ``not_json``, ``not_an_object``,
+``unknown_kind``, ``schema``, ``encoding``, ``dialect`` (and, elsewhere, ``line_too_long`` and ``event_conflict``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from ingest import dialects
+from ingest.dialects import decision_record
+from ingest.sentences import problems, short
+from ingest.shape import unknown_fields
+from schemas.common import Event
+from schemas.events import KINDS
+
+_VALIDATORS = {kind: model.__pydantic_validator__ for kind, model in KINDS.items()}
+_BLANK = b" \t\r\x0b\x0c"
+_FROM_FILE = frozenset({"ts", decision_record.TS_SOURCE})
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a line is quarantined: the reason and a readable line of text."""
+
+    reason: str
+    errors: str
+
+
+class Judged(NamedTuple):
+    """An accepted event, its dialect, its unknown fields by path, and what had to be left unread to accept it.
+
+    `unhashed` names the fields that do not count as content: the time of a decision record when it was taken from
+    the file's name or modification time, since a copy of the file is the same record.
+    """
+
+    event: Event
+    dialect: str
+    extra: dict[str, Any]
+    warnings: tuple[str, ...] = ()
+    unhashed: frozenset[str] = frozenset()
+
+
+def judge(line: bytes, dialect: str) -> Judged | Problem | None:
+    """The verdict on one line; None when it is blank. `dialect` is ``auto`` or the one that was asked for."""
+    if not line.strip(_BLANK):
+        return None
+    try:
+        parsed = from_json(line, allow_inf_nan=False)
+    except ValueError as error:
+        return _unreadable(line, error)
+    if not isinstance(parsed, dict):
+        return Problem("not_an_object", f"is a JSON {_json_type(parsed)}, but an event is a JSON object")
+    if dialect == dialects.DECISION_RECORD:
+        return _judge_record(parsed)
+    return judge_object(parsed, dialect)
+
+
+def judge_object(parsed: dict[str, Any], dialect: str) -> Judged | Problem:
+    """The verdict on one parsed object in a dialect other than ``decision_record``."""
+    spoken = dialects.recognise(parsed)
+    if spoken not in dialects.READ:
+        return Problem("dialect", f"is written in the {spoken} dialect, which this version does not read yet")
+    if dialect not in ("auto", spoken):
+        return Problem("dialect", f"is written in the {spoken} dialect, but only {dialect} was asked for")
+    kind = parsed.get("kind")
+    if not isinstance(kind, str):
+        return Problem("schema", "kind: Field required" if kind is None else "kind: Input should be a valid string")
+    validator = _VALIDATORS.get(kind)
+    if validator is None:
+        return Problem("unknown_kind", f"kind {short(kind)} is not one of the {len(KINDS)} kinds of the contract")
+    try:
+        event: Event = validator.validate_python(parsed)
+    except ValidationError as error:
+        return Problem("schema", problems(error))
+    extra = unknown_fields(event)
+    unwritable = _infinite(extra, "") if extra else ""
+    if unwritable:
+        return Problem("schema", f"{short(unwritable)}: is a number that is too large to be represented")
+    return Judged(event, spoken, extra)
+
+
+def _judge_record(parsed: dict[str, Any]) -> Judged | Problem:
+    if isinstance(parsed.get(decision_record.INVALID), str):
+        return Problem("encoding", parsed[decision_record.INVALID])
+    try:
+        record = decision_record.read(parsed)
+    except decision_record.NoRecord as error:
+        return Problem("dialect", str(error))
+    unhashed = _FROM_FILE if record.time_from_file else frozenset[str]()
+    return Judged(record.event, dialects.DECISION_RECORD, unknown_fields(record.event), record.warnings, unhashed)
+
+
+def _unreadable(line: bytes, error: ValueError) -> Problem:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        return Problem("encoding", f"byte {wrong.start + 1} of the line is not valid UTF-8")
+    return Problem("not_json", short(str(error), 200))
+
+
+def _json_type(value: Any) -> str:
+    if value is None:
+        return "null"
+    names = {bool: "boolean", str: "string", list: "array"}
+    return names.get(type(value), "number")
+
+
+def _infinite(value: Any, path: str) -> str:
+    """The path of the first number that overflowed to infinity; empty when there is none."""
+    if isinstance(value, float):
+        return path if value in (float("inf"), float("-inf")) else ""
+    if isinstance(value, dict):
+        found = (_infinite(item, f"{path}.{name}" if path else name) for name, item in value.items())
+        return next(filter(None, found), "")
+    if isinstance(value, list):
+        found = (_infinite(item, f"{path}[{index}]") for index, item in enumerate(value))
+        return next(filter(None, found), "")
+    return ""

@@ -1,0 +1,97 @@
+"""The tables of `<data>/work.duckdb` that ingest fills, beside `events` itself."""
+
+from __future__ import annotations
+
+import hashlib
+
+import polars as pl
+
+from schemas.columns import EVENT_COLUMNS, Column, create_table
+
+STORE_VERSION = 1
+
+_TEXT, _LONG, _BOOL, _TIME = pl.String(), pl.Int64(), pl.Boolean(), pl.Datetime("us")
+
+
+def _text(name: str, comment: str) -> Column:
+    return Column(name, "VARCHAR", _TEXT, comment)
+
+
+def _long(name: str, comment: str) -> Column:
+    return Column(name, "BIGINT", _LONG, comment)
+
+
+def _time(name: str, comment: str) -> Column:
+    return Column(name, "TIMESTAMP", _TIME, comment)
+
+
+_COUNTS = (
+    _long("lines", "Lines read: accepted + duplicate + quarantined + blank."),
+    _long("accepted", "Lines that became an event."),
+    _long("duplicate", "Lines with an event that was there already, with the same content."),
+    _long("quarantined", "Lines that were refused."),
+    _long("blank", "Lines with nothing on them."),
+    _long("warnings", "Things that could not be read of accepted events."),
+    _long("drift", "Accepted events with a field that the contract does not know."),
+    _long("redacted", "Lines from which personal data was taken before they were kept."),
+)
+
+QUARANTINE = (
+    _text("quarantine_id", "Stable name of the rejected line: q and its ledger number."),
+    _long("seq", "Number of the line in the ledger."),
+    _text("source", "Where the line came from."),
+    _text("position", "Where in the source: line number, or the file in a folder."),
+    _time("received_at", "When it was read, UTC."),
+    _text("reason", "not_json, not_an_object, unknown_kind, schema, event_conflict, line_too_long, encoding, dialect."),
+    _text("errors", "What is wrong with it, in one line."),
+    _text("line", "The line after redaction; NULL when it was too long to keep."),
+    _text("line_sha256", "SHA-256 of the line as it was received."),
+)
+BATCHES = (
+    _long("batch_id", "Number of the chunk in the ledger, from 1."),
+    _text("source", "Where the lines came from."),
+    _text("dialect", "The dialect that they were read in."),
+    _long("first_seq", "Ledger number of the first line."),
+    *_COUNTS,
+    _time("received_at", "When they were read, UTC."),
+    Column("final", "BOOLEAN", _BOOL, "The source ended with this chunk."),
+    _long("segment", "Number of the ledger segment that holds the chunk."),
+    _long("segment_offset", "Where the chunk begins in its segment, in bytes."),
+    _long("bytes", "Length of the chunk in bytes."),
+    _text("leaf_hash", "RFC 6962 leaf hash of the chunk: SHA-256 of a zero byte and the chunk."),
+)
+SOURCES = (
+    _text("source", "Name of the source."),
+    _text("kind", "jsonl, stdin or decision_record."),
+    _text("path", "File or folder; - for standard input."),
+    _text("dialect", "The dialect that it is read in."),
+    *_COUNTS,
+    _time("max_ts", "Highest time of an accepted event, UTC."),
+    Column("complete", "BOOLEAN", _BOOL, "The source was read to its end, so nothing more is awaited from it."),
+    _time("first_received_at", "When the first chunk was read, UTC."),
+    _time("last_received_at", "When the last chunk was read, UTC."),
+)
+POSITIONS = (
+    _text("key", "What is positioned: a file by device and inode, a prefix of standard input, a record's path."),
+    _text("position", "The position as JSON; only the source that wrote it understands it."),
+)
+META = (_text("key", "Name of the fact."), _text("value", "The fact."))
+
+TABLES = {
+    "events": EVENT_COLUMNS,
+    "quarantine": QUARANTINE,
+    "batches": BATCHES,
+    "sources": SOURCES,
+    "positions": POSITIONS,
+    "meta": META,
+}
+
+
+def create_tables() -> list[str]:
+    """The statements that make every table, where it does not exist yet."""
+    return [create_table(name, columns) for name, columns in TABLES.items()]
+
+
+def layout() -> str:
+    """A fingerprint of all columns: a database with another one was made by another version."""
+    return hashlib.sha256("\n".join(create_tables()).encode()).hexdigest()

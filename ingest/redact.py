@@ -1,0 +1,168 @@
+"""Redaction before the ledger: personal data and secrets never enter it.
+
+Of an accepted event only what people write is looked at: the contract's free-text fields, everything that the contract
+does not know, and a `customer_ref` that is no hash. Ids, digests, timestamps and every other contract field stay as
+they are. A rejected line is looked at as a whole. A line without a hit keeps its exact bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+from pydantic_core import from_json
+
+from ingest import dialects
+from ingest.contract import Judged, judge, judge_object
+from ingest.lines import Line, OverLong
+from ingest.patterns import SUSPECT, hashed_reference, scrub
+from ingest.redact_record import redact_record
+from ingest.shape import SHAPES, Shape
+from schemas.fields import TEXT_MAX
+
+CUSTOMER_REF = "customer_ref"
+_REF_MEMBER = r'"customer_ref"[ \t\r]*:[ \t\r]*'
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """What was taken out of one line: how often which type, and the SHA-256 of the line as it was received."""
+
+    sha256: str
+    counts: dict[str, int]
+
+
+@dataclass(slots=True)
+class Redacted:
+    """Lines fit for the ledger, and for each changed one (by its index) what was taken out."""
+
+    lines: list[Line]
+    redactions: dict[int, Redaction] = field(default_factory=dict)
+
+
+def redact_lines(lines: Sequence[Line], dialect: str) -> Redacted:
+    """Redact the lines of one chunk in the dialect that its source was read with."""
+    result = Redacted(list(lines))
+    for index in _suspects(lines):
+        line = lines[index]
+        if isinstance(line, OverLong):
+            continue
+        counts: Counter[str] = Counter()
+        changed = redact_line(line, dialect, counts)
+        if counts:
+            result.lines[index] = changed
+            result.redactions[index] = Redaction(hashlib.sha256(line).hexdigest(), dict(sorted(counts.items())))
+    return result
+
+
+def _suspects(lines: Sequence[Line]) -> list[int]:
+    """The lines that could hold a hit: one vectorised pass, since nearly all lines hold none."""
+    decoded = [line.decode("utf-8", "replace") if isinstance(line, bytes) else "" for line in lines]
+    texts = pl.Series(decoded, dtype=pl.String)
+    references = texts.str.count_matches(_REF_MEMBER)
+    fine = texts.str.count_matches(_REF_MEMBER + r'(?:null|"customer:[0-9a-f]{6,64}")')
+    found = (texts.str.contains(SUSPECT) | (references != fine)).arg_true()
+    return found.to_list()
+
+
+def redact_line(line: bytes, dialect: str, counts: Counter[str]) -> bytes:
+    """The line without personal data; `counts` is added to, and the same bytes come back when it stays empty."""
+    try:
+        pairs: list[Any] = []
+        parsed = from_json(line, allow_inf_nan=False)
+        json.loads(line, object_pairs_hook=lambda found: _shadowed(found, pairs))
+    except (ValueError, RecursionError):
+        return _scrub_bytes(line, counts)
+    if dialect == dialects.DECISION_RECORD:
+        if not isinstance(judge(line, dialect), Judged):
+            clean = _deep(parsed, counts)
+        else:
+            clean = {**parsed, "text": redact_record(parsed["text"], counts)}
+    else:
+        for value in pairs:
+            _deep(value, counts)
+        clean = _clean(parsed, dialect, counts)
+    if not counts:
+        return line
+    try:
+        return json.dumps(clean, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+    except ValueError:  # a number like 1e999: the line will be rejected, and is treated as text
+        return _scrub_bytes(line, Counter())
+
+
+def _shadowed(found: list[tuple[str, Any]], shadowed: list[Any]) -> dict[str, Any]:
+    """An object for `json`; values that a later equal key hides are noted, since they are in the line all the same."""
+    last = dict(found)
+    if len(last) != len(found):
+        shadowed += [value for name, value in found if last[name] is not value]
+    return last
+
+
+def _scrub_bytes(line: bytes, counts: Counter[str]) -> bytes:
+    return scrub(line.decode("utf-8", "surrogateescape"), counts).encode("utf-8", "surrogateescape")
+
+
+def _clean(parsed: Any, dialect: str, counts: Counter[str]) -> Any:
+    if not isinstance(parsed, dict):
+        return _deep(parsed, counts)
+    hashed: Counter[str] = Counter()
+    candidate = {name: _reference(value, hashed) if name == CUSTOMER_REF else value for name, value in parsed.items()}
+    if isinstance(judge_object(candidate, dialect), Judged):
+        counts += hashed
+        return _known(candidate, SHAPES[candidate["kind"]], counts)
+    return _deep(parsed, counts)
+
+
+def _known(value: Mapping[str, Any], shapes: Mapping[str, Shape], counts: Counter[str]) -> dict[str, Any]:
+    clean: dict[str, Any] = {}
+    for name, item in value.items():
+        shape = shapes.get(name)
+        if shape is None:
+            clean[scrub(name, counts)] = _reference(item, counts) if name == CUSTOMER_REF else _deep(item, counts)
+        else:
+            clean[name] = _shaped(item, shape, counts)
+    return clean
+
+
+def _shaped(value: Any, shape: Shape, counts: Counter[str]) -> Any:
+    if isinstance(value, list):
+        return [_shaped(item, shape, counts) for item in value]
+    if shape.free_text and isinstance(value, str):
+        clean = scrub(value, counts)
+        return clean if clean == value else clean[:TEXT_MAX]  # a placeholder may be longer than what it replaces
+    if shape.fields is not None and isinstance(value, dict):
+        return _known(value, shape.fields, counts)
+    return value
+
+
+def _deep(value: Any, counts: Counter[str]) -> Any:
+    """A value of any shape with every text in it scrubbed, keys included."""
+    if isinstance(value, str):
+        return scrub(value, counts)
+    if isinstance(value, dict):
+        items = value.items()
+        return {
+            scrub(name, counts): _reference(item, counts) if name == CUSTOMER_REF else _deep(item, counts)
+            for name, item in items
+        }
+    if isinstance(value, list):
+        return [_deep(item, counts) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**20:
+        text = scrub(str(value), counts)
+        return value if text == str(value) else text
+    return value
+
+
+def _reference(value: Any, counts: Counter[str]) -> Any:
+    """A customer reference that is no hash becomes its hash; null and hashes stay."""
+    if value is None:
+        return value
+    hashed = hashed_reference(value if isinstance(value, str) else json.dumps(value, sort_keys=True))
+    if hashed != value:
+        counts[CUSTOMER_REF] += 1
+    return hashed

@@ -1,0 +1,213 @@
+"""One-shot reading of JSON lines: files (plain, gzip, zstd) and standard input, as chunks of raw lines.
+
+A position is ``{offset, line, sha256, partial, final}``: decompressed bytes up to and including the last newline, lines
+in them, the SHA-256 of exactly these bytes, the SHA-256 of the unterminated last line if there was one, and whether
+the end was reached. A file is known by device and inode and continued where its first `offset` bytes still have that
+hash; a file that became shorter or was changed is read from 0. Standard input has no identity but its content: a
+beginning that is in the ledger already is read over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Protocol
+
+from ingest.errors import SourceError
+from ingest.lines import MAX_CHUNK_BYTES, MAX_CHUNK_LINES, Line, Position, Received, Source, readable
+from ingest.sources.splitter import Splitter, sha256_of, size_of
+from ingest.sources.streams import Stream, open_file, open_stdin
+
+_BOM = b"\xef\xbb\xbf"
+_BLOCK_BYTES = 64 << 10
+"""Lines are taken over block by block; a block of newlines alone must fit into one chunk (`MAX_CHUNK_LINES`)."""
+
+Watch = Callable[[Stream], None]
+"""Told after every chunk how far the stream was read."""
+
+
+class Positions(Protocol):
+    """Where sources were left: the `positions` table."""
+
+    def position(self, key: str) -> Position | None:
+        """The position stored under a key."""
+
+    def positions(self, prefix: str) -> dict[str, Position]:
+        """Every position whose key begins with `prefix`, by the rest of its key."""
+
+
+class _Reader:
+    """Reads one stream, from a position on, into chunks."""
+
+    def __init__(self, source: Source, stream: Stream, key: Callable[[Position], str]) -> None:
+        self._source = source
+        self._stream = stream
+        self._key = key
+        self._splitter = Splitter()
+        self._hash = hashlib.sha256()  # of everything read
+        self._read = 0
+        nothing = self._hash.hexdigest()
+        self._here: Position = {"offset": 0, "line": 0, "sha256": nothing, "partial": None, "final": False}
+        self._start = self._here  # of the chunk that is being filled
+        self._lines: list[Line] = []
+        self._bytes = 0
+
+    def resume(self, known: Position) -> bool:
+        """Read over what is known; False when the stream does not begin with it (and is of no more use then)."""
+        while self._read < known["offset"]:
+            block = self._stream.read(min(_BLOCK_BYTES, known["offset"] - self._read))
+            if not block:
+                return False
+            self._hash.update(block)
+            self._read += len(block)
+        if self._hash.hexdigest() != known["sha256"]:
+            return False
+        self._take_over(known)
+        return True
+
+    def _take_over(self, known: Position) -> None:
+        self._here = self._start = known
+        self._lines = []
+        self._bytes = 0
+
+    def chunks(self, known: dict[tuple[int, str], Position]) -> Iterator[Received]:
+        """The lines from here on, without a beginning that is `known` by its length and hash.
+
+        Raises SourceError where the stream cannot be read on, after handing out the lines before.
+        """
+        stops = sorted({offset for offset, _ in known}, reverse=True)
+        if (0, self._here["sha256"]) in known:
+            self._take_over(known[0, self._here["sha256"]])
+        fault: SourceError | None = None
+        while True:
+            while stops and stops[-1] <= self._read:
+                stops.pop()
+            most = min(_BLOCK_BYTES, stops[-1] - self._read) if stops else _BLOCK_BYTES
+            try:
+                block = self._stream.read(most)
+            except SourceError as error:
+                fault = error
+                break
+            if not block:
+                break
+            yield from self._take(block)
+            digest = self._here["sha256"]
+            if self._here["offset"] == self._read and (self._read, digest) in known:
+                self._take_over(known[self._read, digest])
+        if fault is not None:
+            if self._lines:
+                yield self._chunk(self._here)
+            raise fault
+        yield from self._last()
+
+    def _take(self, block: bytes) -> Iterator[Received]:
+        lines = self._splitter.feed(block)
+        newline = block.rfind(b"\n") + 1
+        if lines:
+            if self._is_full(lines):
+                yield self._chunk(self._here)
+            self._hash.update(block[:newline])
+            complete = len(lines)
+            lines = self._unmarked(self._without_taken(lines))
+            self._lines += lines
+            self._bytes += sum(map(size_of, lines)) + len(lines)
+            self._here = {
+                "offset": self._read + newline,
+                "line": self._here["line"] + complete,
+                "sha256": self._hash.hexdigest(),
+                "partial": None,
+                "final": False,
+            }
+        self._hash.update(block[newline:])
+        self._read += len(block)
+
+    def _is_full(self, lines: list[Line]) -> bool:
+        size = sum(map(size_of, lines)) + len(lines)
+        return bool(self._lines) and (
+            self._bytes + size > MAX_CHUNK_BYTES or len(self._lines) + len(lines) > MAX_CHUNK_LINES
+        )
+
+    def _without_taken(self, lines: list[Line]) -> list[Line]:
+        """Without the first line if an earlier run took it already, when it had no newline yet."""
+        taken = self._here["partial"]
+        if taken is None or sha256_of(lines[0]) != taken:
+            return lines
+        after = {"offset": self._start["offset"] + size_of(lines[0]) + 1, "line": self._start["line"] + 1}
+        self._start = {**self._start, **after}
+        return lines[1:]
+
+    def _unmarked(self, lines: list[Line]) -> list[Line]:
+        """The lines without a byte order mark at the beginning of the stream."""
+        if lines and self._start["line"] == 0 and not self._lines and isinstance(lines[0], bytes):
+            return [lines[0].removeprefix(_BOM), *lines[1:]]
+        return lines
+
+    def _last(self) -> Iterator[Received]:
+        rest = self._splitter.rest()
+        taken = self._here["partial"]
+        partial = taken if rest is None else sha256_of(rest)
+        if rest is not None and partial != taken:
+            if self._is_full([rest]):
+                yield self._chunk(self._here)
+            self._lines += self._unmarked([rest])
+        if self._lines or not self._here["final"]:
+            yield self._chunk({**self._here, "partial": partial, "final": True})
+
+    def _chunk(self, end: Position) -> Received:
+        start = {"offset": self._start["offset"], "line": self._start["line"]}
+        lines = self._lines
+        self._start = end
+        self._lines = []
+        self._bytes = 0
+        return Received(self._source, lines, start, end, end["final"], {self._key(end): end})
+
+
+def read_file(path: str, dialect: str, positions: Positions, watch: Watch) -> Iterator[Received]:
+    """What is new in a file. Raises SourceError."""
+    name = readable(os.path.abspath(path))  # noqa: PTH100 - a link keeps its own name
+    stream, status = open_file(path)
+    source = Source(name, "jsonl", name, dialect)
+    if not stat.S_ISREG(status.st_mode):  # a named pipe has no identity but what comes through it
+        with closing(stream):
+            yield from _read_through(source, stream, f"pipe:{json.dumps(name)}:", positions, watch)
+        return
+    key = f"file:{status.st_dev}:{status.st_ino}"
+    known = positions.position(key)
+    reader = _Reader(source, stream, lambda position: key)
+    if known is not None and not _resumed(reader, known):
+        stream.close()
+        stream, status = open_file(path)
+        reader = _Reader(source, stream, lambda position: key)
+    with closing(stream):
+        for chunk in reader.chunks({}):
+            watch(stream)
+            yield chunk
+
+
+def _resumed(reader: _Reader, known: Position) -> bool:
+    try:
+        return reader.resume(known)
+    except SourceError:
+        return False  # the file was exchanged for a broken one: it is read from 0, as far as it goes
+
+
+def read_stdin(dialect: str, positions: Positions, watch: Watch) -> Iterator[Received]:
+    """What is new on standard input. Raises SourceError."""
+    return _read_through(Source("stdin", "stdin", "-", dialect), open_stdin(), "stdin:", positions, watch)
+
+
+def _read_through(
+    source: Source, stream: Stream, prefix: str, positions: Positions, watch: Watch
+) -> Iterator[Received]:
+    known: dict[tuple[int, str], Position] = {}
+    for key, position in positions.positions(prefix).items():
+        offset, _, sha256 = key.partition(":")
+        known[int(offset), sha256] = position
+    reader = _Reader(source, stream, lambda position: f"{prefix}{position['offset']}:{position['sha256']}")
+    for chunk in reader.chunks(known):
+        watch(stream)
+        yield chunk

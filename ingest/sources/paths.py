@@ -1,0 +1,103 @@
+"""From the arguments of `ingest` to what is to be read: files, globs, folders, standard input."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ingest.errors import SourceError, source_error
+from ingest.sources.decision_records import SUFFIXES, is_inside, is_record, record_files
+
+STDIN = "-"
+_JSONL = (".jsonl", ".ndjson")
+_COMPRESSED = ("", ".gz", ".zst")
+_JSONL_NAMES = tuple(name + suffix for name in _JSONL for suffix in _COMPRESSED)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLines:
+    """A file of JSON lines, or standard input (`-`)."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Files that may be decision records, and the folder that they are named from."""
+
+    folder: Path
+    files: list[Path]
+
+    def __str__(self) -> str:
+        return str(self.files[0] if len(self.files) == 1 else self.folder)
+
+
+Entry = JsonLines | Records
+Plan = list[Entry]
+
+
+def plan(paths: Sequence[str]) -> Plan:
+    """What the paths stand for, each once, in the given order; reads no content and writes nothing.
+
+    Raises SourceError for the first path that does not exist, cannot be listed, or holds nothing to read.
+    """
+    found: Plan = []
+    for path in paths:
+        for entry in _expand(path):
+            if entry not in found:
+                found.append(entry)
+    return found
+
+
+def _expand(path: str) -> Plan:
+    if path == STDIN:
+        return [JsonLines(STDIN)]
+    if Path(path).is_dir():
+        return _folder(path)
+    if os.path.lexists(path):
+        return [_file(path)]
+    if glob.has_magic(path):
+        matches = glob.glob(path, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
+        files = sorted(match for match in matches if not Path(match).is_dir())
+        if not files:
+            raise SourceError(f"{path} matches no file: check the pattern")
+        return [_file(file) for file in files]
+    raise SourceError(f"{path} does not exist: check the path")
+
+
+def _file(path: str) -> Entry:
+    try:
+        Path(path).stat()
+        if not os.access(path, os.R_OK):  # not by opening it: a named pipe's writer would believe that we read
+            raise PermissionError(errno.EACCES, "")
+    except OSError as error:
+        raise source_error(error, path) from None
+    if not path.lower().endswith(SUFFIXES):
+        return JsonLines(path)
+    if not is_record(Path(path)):
+        raise SourceError(f"{path} is no decision record: it has neither the heading nor a decision_id")
+    return Records(Path(path).parent, [Path(path)])
+
+
+def _folder(path: str) -> Plan:
+    found: Plan = []
+    root = Path(path).resolve()
+    for directory, folders, names in os.walk(path):
+        folders.sort()
+        for name in sorted(names):
+            file = Path(directory, name)
+            if name.lower().endswith(_JSONL_NAMES) and is_inside(file, root):
+                found.append(_file(str(file)))
+    records = record_files(Path(path))
+    if (found and records) or any(map(is_record, records)):
+        found.append(Records(Path(path), records))
+    if not found:
+        raise SourceError(f"{path} holds no decision record and no JSON lines ({', '.join(_JSONL)}): check the path")
+    return found
