@@ -24,6 +24,9 @@ from ingest.ledger.tables import STORE_VERSION, create_tables, layout
 from ingest.lines import Position
 from ingest.validate import Validated
 
+READABLE_SINCE = "v1.2.0"
+"""The oldest DuckDB that can read the file, and so the snapshots that are copies of it: analysts keep their clients."""
+
 _REBUILD = "make it again with `gatewatch rebuild`"
 _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -60,7 +63,9 @@ def _create(path: Path, at: Callable[[str], None]) -> None:
     unfinished = path.with_name(path.name + ".new")
     remove_database(unfinished)
     try:
-        with duckdb.connect(str(unfinished), config=_OFFLINE) as connection:
+        with duckdb.connect(
+            str(unfinished), config={**_OFFLINE, "storage_compatibility_version": READABLE_SINCE}
+        ) as connection:
             connection.execute("BEGIN")
             for statement in create_tables():
                 connection.execute(statement)

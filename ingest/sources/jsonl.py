@@ -148,6 +148,8 @@ class _Reader:
 
     def _last(self) -> Iterator[Received]:
         rest = self._splitter.rest()
+        if rest == _BOM and self._here["line"] == 0:
+            rest = None  # a mark without text is an empty file
         taken = self._here["partial"]
         partial = taken if rest is None else sha256_of(rest)
         if rest is not None and partial != taken:
