@@ -19,7 +19,8 @@ from gatewatch.commands.quarantine import quarantine
 from gatewatch.commands.schema import schema
 from gatewatch.commands.sql import sql
 from gatewatch.context import Context
-from gatewatch.errors import EXIT_FAILED, EXIT_INPUT, GatewatchError
+from gatewatch.errors import EXIT_FAILED, EXIT_INPUT, GatewatchError, InputError
+from gatewatch.output import clean
 from gatewatch.settings import load_settings
 from ingest.errors import IngestError, SourceError
 from schemas.errors import SchemaError
@@ -41,7 +42,10 @@ def cli(context: click.Context, data: Path | None, config: Path | None) -> None:
     Exit codes: 0 clean, 1 findings at or above the threshold, 2 usage or input error, 3 the pipeline itself failed.
     """
     settings = load_settings(config)
-    context.obj = Context(data=data or settings.data, policy=settings.policy)
+    folder = data or settings.data
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; --data names the folder that holds the ledger and the database")
+    context.obj = Context(data=folder, policy=settings.policy)
 
 
 for command in (
@@ -58,9 +62,11 @@ def main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Abort:
         _fail("stopped", EXIT_FAILED)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "gatewatch"
+        _fail(f"{error.format_message()} (`{where} --help` tells more)", EXIT_INPUT)
     except click.ClickException as error:
-        error.show()
-        sys.exit(EXIT_INPUT)
+        _fail(error.format_message(), EXIT_INPUT)
     except BrokenPipeError:
         # The reader of our output went away (`| head`); Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -74,5 +80,5 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    click.echo(f"gatewatch: {' '.join(message.split())}", err=True)
+    click.echo(f"gatewatch: {clean(' '.join(message.split()))}", err=True)
     sys.exit(code)

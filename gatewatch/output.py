@@ -50,6 +50,7 @@ def width(text: str) -> int:
 def table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """An aligned table; on a terminal the last column is cut to fit, elsewhere nothing is cut."""
     texts = [[cell(value) for value in row] for row in rows]
+    headers = [clean(head) for head in headers]
     widths = [max([width(head), *(width(row[i]) for row in texts)]) for i, head in enumerate(headers)]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     lines = []

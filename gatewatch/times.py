@@ -23,7 +23,10 @@ def parse_length(text: str, *, option: str) -> timedelta:
 def parse_since(text: str, *, now: datetime) -> datetime:
     """A point in time as naive UTC: an RFC 3339 timestamp, a date (its start, UTC), or a length before `now`."""
     if _LENGTH.fullmatch(text):
-        return now - parse_length(text, option="--since")
+        try:
+            return now - parse_length(text, option="--since")
+        except OverflowError:
+            raise InputError(f"--since {text}: reaches back before year 1; give a shorter length") from None
     try:
         if len(text) == 10:
             return datetime.combine(date.fromisoformat(text), time())

@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 
 from schemas.common import Event
 from schemas.events import EVENT_MODELS
+from schemas.words import words_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def event_columns() -> tuple[Column, ...]:
     for model in EVENT_MODELS:
         for name, info in fields_of(model).items():
             kind, dtype = _types(info.annotation)
-            column = Column(name, kind, dtype, info.description or "")
+            column = Column(name, kind, dtype, words_for(name, info))
             known = found.setdefault(name, column)
             if known.duckdb != kind:
                 raise TypeError(f"{model.__name__}.{name} is {kind}, but another kind has it as {known.duckdb}")

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from schemas.columns import fields_of
 from schemas.common import Event
 from schemas.events import EVENT_MODELS, kind_of
+from schemas.words import words_for
 
 SCHEMA_VERSION = 1
 """Version of the event contract; it only ever grows by optional fields and new kinds."""
@@ -54,8 +55,8 @@ def _avro_record(model: type[BaseModel], seen: set[str]) -> dict[str, Any]:
     for name, info in fields_of(model).items():
         kind = _avro_type(info.annotation, seen)
         field: dict[str, Any] = {"name": name, "type": kind}
-        if info.description:
-            field["doc"] = info.description
+        if words := words_for(name, info):
+            field["doc"] = words
         if isinstance(kind, list) and kind[0] == "null":
             field["default"] = None
         elif not info.is_required():
@@ -126,7 +127,7 @@ def _table(model: type[BaseModel], skip: tuple[str, ...]) -> list[str]:
     table = ["| field | type | required | what it says |", "|---|---|---|---|"]
     for name, info in rows:
         required = "yes" if info.is_required() else "no"
-        table.append(f"| `{name}` | {_type_name(info)} | {required} | {info.description or ''} |")
+        table.append(f"| `{name}` | {_type_name(info)} | {required} | {words_for(name, info)} |")
     return table
 
 

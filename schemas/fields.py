@@ -54,7 +54,8 @@ def _to_utc(value: Any) -> Any:
 
 
 def _lower(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
+    # Only ASCII: the Kelvin sign would turn into a k that no producer's schema allows.
+    return value.lower() if isinstance(value, str) and value.isascii() else value
 
 
 Ts = Annotated[

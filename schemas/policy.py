@@ -25,7 +25,10 @@ def _duration(value: Any) -> Any:
     match = _DURATION.fullmatch(value.strip())
     if match is None:
         raise ValueError(f'"{value}" is no duration; write "30s", "5m", "2h" or "7d"')
-    return timedelta(**{_UNITS[match[2]]: float(match[1])})
+    try:
+        return timedelta(**{_UNITS[match[2]]: float(match[1])})
+    except OverflowError:
+        raise ValueError(f'"{value}" is longer than a duration can be; write at most "999999999d"') from None
 
 
 def _listed(value: Any) -> Any:
@@ -144,7 +147,7 @@ MATCH_FIELDS: frozenset[str] = frozenset(
         "claim",
     ]
 )
-"""The fields that `applies_to` can look at; `transforms/marts/pipeline_subjects.sql` spells each of them."""
+"""The fields that `applies_to` can look at; `transforms/marts/int_pipeline_subjects.sql` spells each of them."""
 
 RUN_FIELDS: frozenset[str] = frozenset(
     [

@@ -62,6 +62,9 @@ def _sentence(problem: Any, raw: dict[str, Any]) -> str:
         known = _known_keys(table)
         hint = suggestion(key, known) or f"; known keys: {', '.join(known)}"
         return f'{_where(table, raw)} has no key "{key}"{hint}'
+    # An element of a list of values is a mistake of the list's key.
+    while len(location) > 1 and isinstance(location[-1], int) and not isinstance(problem["input"], dict):
+        location.pop()
     message = str(problem["msg"]).removeprefix("Value error, ")
     if problem["type"] == "missing":
         return f'{_where(location[:-1], raw)} needs the key "{location[-1]}"'

@@ -27,8 +27,11 @@ def kpi(context: Context, period: str, by: str | None, as_json: bool) -> None:
     if length.days < 1 or length.seconds:
         raise InputError(f"--period {period}: KPIs are per UTC day; give whole days, like 7d")
     with snapshot(context.data) as con:
-        window = last_days(con, length.days)
-        rows = period_kpis(con, *window, by) if window else []
+        try:
+            window = last_days(con, length.days)
+            rows = period_kpis(con, *window, by) if window else []
+        except OverflowError:
+            raise InputError(f"--period {period}: reaches back before year 1; give a shorter length") from None
     if as_json:
         emit_json(
             {

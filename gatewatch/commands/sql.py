@@ -24,7 +24,7 @@ def sql(context: Context, query: str, limit: int, as_json: bool) -> None:
             if len(statements) != 1:
                 raise InputError(f"the query has {len(statements)} statements; give one")
             result = con.execute(statements[0])
-            names = [column[0] for column in result.description or ()]
+            names = _distinct([column[0] for column in result.description or ()])
             rows = result.fetchmany(limit + 1)
         except duckdb.Error as error:
             raise InputError(f"the query failed: {clean(' '.join(str(error).split()))[:500]}") from None
@@ -32,3 +32,15 @@ def sql(context: Context, query: str, limit: int, as_json: bool) -> None:
         rows = rows[:limit]
         say(f"only the first {limit} rows are shown; raise --limit for more")
     emit_rows("rows", names, rows, as_json=as_json, empty="no rows")
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Column names that a JSON object can hold: a repeated one gets a number."""
+    found: list[str] = []
+    for name in names:
+        number, given = 1, name
+        while given in found:
+            number += 1
+            given = f"{name}_{number}"
+        found.append(given)
+    return found
