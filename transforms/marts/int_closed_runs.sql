@@ -26,14 +26,14 @@ troubled AS (
     LEFT JOIN reopened AS f
         ON f.tenant_key = r.tenant_key
         AND f.correlation_id = r.correlation_id
-        AND f.ts_us >= epoch_us(r.terminal_at)
-        AND f.ts_us <= epoch_us(r.terminal_at) + t.fcr_window_us
+        AND f.ts_us >= r.terminal_us
+        AND f.ts_us <= r.terminal_us + t.fcr_window_us
     LEFT JOIN stg_records AS n
         ON n.tenant_key = r.tenant_key
         AND n.follow_up_of IN (r.decision_id, r.correlation_id)
         AND (r.record_event_id IS NULL OR n.event_id <> r.record_event_id)
-        AND n.ts_us >= epoch_us(r.terminal_at)
-        AND n.ts_us <= epoch_us(r.terminal_at) + t.fcr_window_us
+        AND n.ts_us >= r.terminal_us
+        AND n.ts_us <= r.terminal_us + t.fcr_window_us
     WHERE r.terminal_at IS NOT NULL
     GROUP BY r.tenant_key, r.correlation_id, r.decision_id
 )
@@ -53,24 +53,24 @@ SELECT
     coalesce(x.reopened_or_complained, 0) = 1 OR coalesce(b.n, 0) > 0 AS unverified,
     coalesce(x.reopened, 0) = 1 OR coalesce(x.followed_up, 0) = 1 AS contacted_again,
     -- A day is judged as a whole, once the window of its last minute has passed.
-    epoch_us(date_trunc('day', r.terminal_at)) + 86400000000 + t.fcr_window_us <= k.as_of_us AS mature,
+    r.day_end_us + t.fcr_window_us <= k.as_of_us AS mature,
     r.terminal_state = 'ESCALATED_TO_HUMAN' AS handed_over,
     r.escalation_triggered,
     CASE
         WHEN r.terminal_state IS NOT NULL AND r.sla_state IS NOT NULL THEN r.sla_state
         WHEN r.sla_state = 'breach' THEN 'breach'
-        WHEN epoch_us(coalesce(r.first_response_at, r.terminal_at)) - epoch_us(r.received_at) > p.first_response_us THEN 'breach'
-        WHEN epoch_us(coalesce(r.first_response_at, r.terminal_at)) - epoch_us(r.received_at) > p.warn_us THEN 'warn'
+        WHEN coalesce(r.first_response_us, r.terminal_us) - r.received_us > p.first_response_us THEN 'breach'
+        WHEN coalesce(r.first_response_us, r.terminal_us) - r.received_us > p.warn_us THEN 'warn'
         WHEN coalesce(r.first_response_at, r.terminal_at) IS NOT NULL AND r.received_at IS NOT NULL
             AND p.first_response_us IS NOT NULL THEN 'ok'
         -- Still waiting and already too late is a breach, not a gap in the data.
         WHEN r.terminal_state IS NULL AND r.first_response_at IS NULL
-            AND k.as_of_us - epoch_us(r.received_at) > p.first_response_us THEN 'breach'
+            AND k.as_of_us - r.received_us > p.first_response_us THEN 'breach'
     END AS sla_state,
     r.cost_usd,
     r.has_outcome,
     r.delighted,
-    (epoch_us(r.terminal_at) - epoch_us(r.received_at)) / 60000000.0 AS handling_minutes
+    (r.terminal_us - r.received_us) / 60000000.0 AS handling_minutes
 FROM int_runs AS r
 CROSS JOIN policy_time AS t
 CROSS JOIN scope_clock AS k

@@ -27,7 +27,7 @@ retried AS (
 
 first_breaks AS (
     SELECT
-        r.rule, r.call_id, r.event_id, r.previous_event_id,
+        r.rule, r.call_id, r.event_id, r.ts_us, r.previous_event_id,
         row_number() OVER (PARTITION BY r.rule, r.tenant_key, r.correlation_id, r.call_id ORDER BY r.nth) AS nth_break,
         count(*) OVER (PARTITION BY r.rule, r.tenant_key, r.correlation_id, r.call_id) AS times
     FROM retried AS r
@@ -37,9 +37,11 @@ gave_up AS (
     SELECT
         CASE WHEN p.must_surface THEN 'permission_unsurfaced' ELSE 'degrade_missing' END AS rule,
         c.call_id,
-        c.last_event_id AS event_id
+        c.last_event_id AS event_id,
+        a.ts_us
     FROM tool_calls AS c
     INNER JOIN policy_retry AS p ON p.error_class = c.last_error_class
+    INNER JOIN stg_attempts AS a ON a.event_id = c.last_event_id
     WHERE
         NOT c.escalated
         AND CASE
@@ -52,6 +54,7 @@ gave_up AS (
 unnoted AS (
     SELECT
         d.event_id,
+        d.ts_us,
         coalesce(d.call_id, d.event_id) AS call_id,
         row_number() OVER (
             PARTITION BY d.tenant_key, d.correlation_id, coalesce(d.call_id, d.event_id) ORDER BY d.ts_us, d.event_id
@@ -73,12 +76,12 @@ unnoted AS (
 ),
 
 all_breaks AS (
-    SELECT rule, call_id, event_id, previous_event_id, times, FALSE AS lacks_evidence FROM first_breaks
+    SELECT rule, call_id, event_id, ts_us, previous_event_id, times, FALSE AS lacks_evidence FROM first_breaks
     WHERE nth_break = 1
     UNION ALL
-    SELECT rule, call_id, event_id, NULL, 1, TRUE FROM gave_up
+    SELECT rule, call_id, event_id, ts_us, NULL, 1, TRUE FROM gave_up
     UNION ALL
-    SELECT 'degrade_unnoted', call_id, event_id, NULL, 1, TRUE FROM unnoted
+    SELECT 'degrade_unnoted', call_id, event_id, ts_us, NULL, 1, TRUE FROM unnoted
     WHERE nth = 1
 )
 
@@ -91,11 +94,10 @@ SELECT
     e.caller,
     e.tool,
     e.ts,
-    epoch_us(e.ts) AS ts_us,
     b.event_id,
     b.previous_event_id,
     b.times,
-    b.lacks_evidence AND k.watermark_us <= epoch_us(e.ts) + t.grace_us AS waits
+    b.lacks_evidence AND k.watermark_us <= b.ts_us + t.grace_us AS waits
 FROM all_breaks AS b
 INNER JOIN scope_events AS e ON e.event_id = b.event_id
 CROSS JOIN scope_clock AS k

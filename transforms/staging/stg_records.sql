@@ -16,6 +16,11 @@ SELECT
     e.sla.received_at AS received_at,
     e.sla.first_response_at AS first_response_at,
     e.sla.resolved_at AS resolved_at,
+    epoch_us(e.sla.received_at) AS received_us,
+    epoch_us(e.sla.first_response_at) AS first_response_us,
+    epoch_us(coalesce(e.sla.resolved_at, e.ts)) AS terminal_us,
+    -- A day is over, for what is counted by days, when its last microsecond is.
+    epoch_us(date_trunc('day', coalesce(e.sla.resolved_at, e.ts))) + 86400000000 AS day_end_us,
     e.sla.state AS sla_state,
     e.sla.breached AS sla_breached,
     e.escalation.triggered AS escalation_triggered,

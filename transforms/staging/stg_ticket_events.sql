@@ -3,6 +3,7 @@ SELECT
     e.event_id,
     e.ts,
     epoch_us(e.ts) AS ts_us,
+    epoch_us(date_trunc('day', e.ts)) + 86400000000 AS day_end_us,
     coalesce(e.tenant, '') AS tenant_key,
     coalesce(e.correlation_id, e.ticket_id) AS correlation_id,
     e.run_id,
