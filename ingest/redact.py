@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from ingest.shape import SHAPES, Shape
 from schemas.fields import TEXT_MAX
 
 CUSTOMER_REF = "customer_ref"
+_REFERENCE = re.compile(r'("customer_ref"\s*:\s*")((?:[^"\\]|\\.)+)("|$)')
+_OVERFLOW = "\ue000overflow\ue000"
 _REF_MEMBER = r'"customer_ref"[ \t\r]*:[ \t\r]*'
 
 
@@ -73,7 +76,7 @@ def _suspects(lines: Sequence[Line]) -> list[int]:
 def redact_line(line: bytes, dialect: str, counts: Counter[str]) -> bytes:
     """The line without personal data; `counts` is added to, and the same bytes come back when it stays empty."""
     try:
-        pairs: list[Any] = []
+        pairs: list[tuple[str, Any]] = []
         parsed = from_json(line, allow_inf_nan=False)
         json.loads(line, object_pairs_hook=lambda found: _shadowed(found, pairs))
     except (ValueError, RecursionError):
@@ -84,27 +87,51 @@ def redact_line(line: bytes, dialect: str, counts: Counter[str]) -> bytes:
         else:
             clean = {**parsed, "text": redact_record(parsed["text"], counts)}
     else:
-        for value in pairs:
-            _deep(value, counts)
+        for name, value in pairs:
+            _deep({name: value}, counts)
         clean = _clean(parsed, dialect, counts)
     if not counts:
         return line
-    try:
-        return json.dumps(clean, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
-    except ValueError:  # a number like 1e999: the line will be rejected, and is treated as text
-        return _scrub_bytes(line, Counter())
+    return _dumped(clean).encode("utf-8")
 
 
-def _shadowed(found: list[tuple[str, Any]], shadowed: list[Any]) -> dict[str, Any]:
+def _shadowed(found: list[tuple[str, Any]], shadowed: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object for `json`; values that a later equal key hides are noted, since they are in the line all the same."""
     last = dict(found)
     if len(last) != len(found):
-        shadowed += [value for name, value in found if last[name] is not value]
+        shadowed += [(name, value) for name, value in found if last[name] is not value]
     return last
 
 
+def _dumped(clean: Any) -> str:
+    """Compact JSON; a number that overflowed, which gets the line rejected, is written so that it overflows again."""
+    try:
+        return json.dumps(clean, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        marked = json.dumps(_marked(clean), ensure_ascii=False, separators=(",", ":"))
+        return marked.replace(f'"{_OVERFLOW}', "").replace(f'{_OVERFLOW}"', "")
+
+
+def _marked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _marked(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_marked(item) for item in value]
+    overflowed = isinstance(value, float) and value in (float("inf"), float("-inf"))
+    return f"{_OVERFLOW}{'-' if value < 0 else ''}1e999{_OVERFLOW}" if overflowed else value
+
+
 def _scrub_bytes(line: bytes, counts: Counter[str]) -> bytes:
-    return scrub(line.decode("utf-8", "surrogateescape"), counts).encode("utf-8", "surrogateescape")
+    """A line that is no JSON, as text."""
+
+    def hashed(match: re.Match[str]) -> str:
+        reference = hashed_reference(match[2])
+        if reference != match[2]:
+            counts[CUSTOMER_REF] += 1
+        return f"{match[1]}{reference}{match[3]}"
+
+    text = _REFERENCE.sub(hashed, line.decode("utf-8", "surrogateescape"))
+    return scrub(text, counts).encode("utf-8", "surrogateescape")
 
 
 def _clean(parsed: Any, dialect: str, counts: Counter[str]) -> Any:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SLA_MINUTES = {"P1": (45, 60), "P2": (180, 240), "P3": (1080, 1440), "P4": (2880, 4320)}
+"""When a first response gets late (warn) and is too late (breach), by priority; equal in both policies."""
+
 
 @dataclass(frozen=True)
 class Tool:
@@ -71,7 +74,7 @@ SQUAD = Cast(
         "issue_refund", "hermes", "hand_to_human", "write", "irreversible", "refund", "required", takes_amount=True
     ),
     approver="lead:maria",
-    intents=("billing", "defect", "how-to", "account", "shipping"),
+    intents=("billing", "billing", "billing", "how-to", "how-to", "defect", "defect", "account", "shipping"),
     aliases={
         "iris": "intake-router",
         "asclepius": "tech-diagnosis",

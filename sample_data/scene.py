@@ -13,7 +13,8 @@ from random import Random
 from typing import Any, Literal, TypeVar
 
 from sample_data.casts import Cast, Tool
-from sample_data.story import AMOUNT, Clock, Step, Story, Truth, digest, raw, to_line, whole
+from sample_data.service import COST, TIERS, sla_state
+from sample_data.story import AMOUNT, Clock, Moment, Step, Story, Truth, digest, to_line, whole
 
 ClaimKey = Literal["receipt_id", "idempotency_key", "call_id", "target", "action"]
 ApprovalLink = Literal["approval_id", "proposal_id", "target", "action"]
@@ -51,7 +52,9 @@ class Scene(ABC):
         self.cast, self.rng, self.compact = cast, rng, compact
         self.story = Story(name)
         self.clock = Clock()
-        self.correlation = f"{cast.prefix}-«run»"
+        self.correlation, self.run_id = f"{cast.prefix}-«run»", "run-«uid»"
+        self.received = self.clock.now()
+        self.responded: Moment | None = None
         self.claims: list[dict[str, Any]] = []
         self.noted: list[dict[str, Any]] = []
         self.intent = self.pick(cast.intents)
@@ -86,7 +89,7 @@ class Scene(ABC):
         if kind.startswith("xenia."):
             head["ticket_id"] = correlation or self.correlation
         else:
-            head |= {"correlation_id": correlation or self.correlation, "run_id": "run-«uid»"}
+            head |= {"correlation_id": correlation or self.correlation, "run_id": self.run_id}
         self.story.steps.append(Step(self.clock.slow, self.clock.fixed, to_line(head | fields)))
         return event_id
 
@@ -249,6 +252,17 @@ class Scene(ABC):
         self.claims.append({**body, **fields})
         return len(self.claims) - 1
 
+    def escalation(self) -> dict[str, Any]:
+        """Why a person takes over: mostly a trigger, sometimes only because the customer asked for one."""
+        return {"triggered": False} if self.chance(0.08) else {"triggered": True, "trigger": "needs a person"}
+
+    def sla(self) -> dict[str, str]:
+        """The record's member of that name; a run without a first response of its own gave it by closing."""
+        responded = self.responded or self.clock.now()
+        times = {"received_at": self.received.text(), "first_response_at": responded.text()}
+        state = sla_state(self.priority, self.received, responded)
+        return times | {"state": state} if state else times
+
     def record(self, terminal: str, *, pause: float = 20.0, decision_id: str | None = None, **fields: Any) -> str:
         """The run's record; ``fields`` replaces members (None leaves one out). Its decision id."""
         decision = decision_id or f"DR-{self.correlation}-1"
@@ -261,16 +275,17 @@ class Scene(ABC):
             "priority": self.priority,
             "actions_attempted": self.claims or None,
             "degradations": self.noted or None,
-            "escalation": {"triggered": True, "trigger": "needs a person"} if handed_over else None,
+            "escalation": self.escalation() if handed_over else None,
             "dispatch_count": len(self.agents),
         }
         if not self.compact:
+            tier = self.pick(TIERS)
             body |= {
                 "heads_dispatched": heads,
-                "sla": {"received_at": "«t:0:0»", "first_response_at": self.clock.at(), "state": "ok"},
+                "sla": self.sla(),
                 "tokens": {"in": whole(900, 9000), "out": whole(200, 3000)},
-                "cost_usd": raw("0.0«r:1000:9999»") if self.rng.random() < 0.8 else None,
-                "model_tier": self.pick(("opus", "sonnet", "sonnet", "haiku")),
+                "cost_usd": COST[tier] if self.rng.random() < 0.91 else None,
+                "model_tier": tier,
             }
         self.emit("decision.record", pause=pause, **{**body, **fields})
         return decision

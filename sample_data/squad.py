@@ -7,9 +7,25 @@ from typing import Any
 
 from sample_data.casts import SQUAD, SQUAD_DIAGNOSIS, SQUAD_SCANNING, SQUAD_SCORING, Tool
 from sample_data.scene import Scene
+from sample_data.service import HOUR, Later, gap, sayings, sla_state, waiting
+from sample_data.story import raw
 
 REVIEWERS = {"quality": "themis", "clearance": "eunomia"}
-PASSED_VERDICTS = [{"rubric_id": "empathy-tone-required", "pass": True, "dims": {"clarity": 3, "tone": 2}}]
+PASSED_VERDICTS: list[dict[str, Any]] = [
+    {
+        "rubric_id": "support-deflection-quality",
+        "pass": True,
+        "dims": {
+            "correct-resolution": raw("«solved»"),
+            "grounded-in-kb": raw("«grounded»"),
+            "no-false-deflection": raw("«deflection»"),
+        },
+    },
+    {"rubric_id": "empathy-tone-required", "pass": True, "dims": {"clarity": raw("«clarity»"), "tone": raw("«tone»")}},
+]
+QUALITY_SCORES = PASSED_VERDICTS[0]["dims"] | PASSED_VERDICTS[1]["dims"]
+"""What the quality review itself says; the record repeats it."""
+
 LONG_RUN = 20
 """From this many events on a run looks nothing up any more, so that none exceeds 40."""
 
@@ -21,9 +37,15 @@ class Squad(Scene):
         super().__init__(SQUAD, name, rng, compact=compact)
         self.closing_path: str | None = None
         self.leaves_record = True
+        self.replied = self.returns = False
+        self.later: list[Later] = []
 
-    def open(self, *, write: bool = False) -> None:
-        """The ticket arrives, is routed, and the first heads start."""
+    def open(self, *, write: bool = False, withheld: bool = False) -> None:
+        """The ticket arrives, waits, is routed, and the first heads start.
+
+        ``withheld``: it needs a tool that changes something, but is not granted any.
+        """
+        self.received = self.clock.now()
         self.emit(
             "xenia.ticket_created",
             pause=0,
@@ -34,14 +56,16 @@ class Squad(Scene):
             customer_ref="customer:«hex»",
             sla_state="ok",
         )
+        if not self.compact:
+            self.clock.exactly(waiting(self.priority, self.rng, at_once=self.story.tickets > 1))
         reads = [SQUAD_DIAGNOSIS.name, self.cast.search.name, self.cast.lookup.name]
         writes = [tool.name for tool in (self.cast.edit, self.cast.guarded, self.cast.soft, self.cast.hard)]
         self.emit(
             "route.decision",
             task_family=self.intent,
-            granted_tools=reads + (writes if write else []),
-            method="deterministic",
-            needed_privilege="write" if write else "read",
+            granted_tools=reads + (writes if write or (not withheld and self.chance(0.035)) else []),
+            method="model" if self.chance(0.2) else "deterministic",
+            needed_privilege="write" if write or withheld else "read",
         )
         self.dispatch("asclepius", caller="iris")
         if write:
@@ -72,7 +96,7 @@ class Squad(Scene):
             if self.chance(0.4):
                 self.dispatch(REVIEWERS[gate], caller="hestia")
                 self.read(tool)
-            scores = {"empathy": 3, "grounding": 2} if gate == "quality" and not self.compact else None
+            scores = QUALITY_SCORES if gate == "quality" and not self.compact else None
             self.decide(gate, subject, digest=digest, scores=scores)
         if self.priority == "P1" and duty_lead:
             self.decide("duty-lead", subject, digest=digest)
@@ -80,14 +104,18 @@ class Squad(Scene):
     def ship(self, artifact: str, *, digest: str | None = None, **fields: Any) -> str:
         """The reply leaves the house, written and sent by hestia unless ``fields`` says otherwise; the event id."""
         pause = fields.pop("pause", 15.0)
-        body = {"by": "hestia", "author": "hestia", "phase": "tickets", "channel": "email"}
-        return self.emit("artifact.shipment", pause=pause, artifact_id=artifact, digest=digest, **{**body, **fields})
+        body = {"by": "hestia", "author": "hestia", "phase": "tickets", "channel": "email"} | fields
+        event_id = self.emit("artifact.shipment", pause=pause, artifact_id=artifact, digest=digest, **body)
+        if body["phase"] in ("tickets", "escalations") and body.get("customer_facing", True):
+            self.responded = self.responded or self.clock.now()
+        return event_id
 
     def reply(self, *, phase: str = "tickets") -> str:
         """A reply that passes its gates and ships; the artifact id."""
         artifact = self.new("reply")
         self.review(artifact, digest=self.digest(artifact))
         self.ship(artifact, digest=self.digest(artifact), phase=phase)
+        self.replied = True
         return artifact
 
     def authorise(self, tool: Tool, call_id: str, input_digest: str) -> None:
@@ -102,32 +130,63 @@ class Squad(Scene):
         """The line that the output hook writes when the closing file is there; the event id."""
         handed_over = terminal == "ESCALATED_TO_HUMAN"
         kinds = {"RESOLVED": "xenia.ticket_resolved", "ESCALATED_TO_HUMAN": "xenia.escalated"}
+        outcome = "delight" if self.chance(0.2) else "resolved"
+        self.clock.wait(pause)
+        if self.closing_path:
+            self.responded = self.responded or self.clock.now()
         return self.emit(
             kinds.get(terminal, "xenia.output_written"),
-            pause=pause,
+            pause=0,
             agent="hestia",
             phase="escalations" if handed_over else "tickets",
             severity=self.priority,
             category=self.intent,
             customer_ref="customer:«hex»",
-            outcome="resolved" if terminal == "RESOLVED" else None,
+            outcome=outcome if terminal == "RESOLVED" else None,
             path=self.closing_path,
-            sla_state="ok",
+            sla_state=sla_state(self.priority, self.received, self.responded or self.clock.now()) or "n/a",
         )
 
+    def file_gap(self) -> None:
+        """The answer was not in the knowledge base, which is noted, and often mended some days later."""
+        path = f"hearth/output/kb-gaps/{self.new('gap')}.md"
+        self.emit("xenia.output_written", **gap("metis", path))
+        if self.chance(0.6):
+            hours = 24 + self.rng.random() * 96
+            self.later.append(Later(hours * HOUR, "xenia.output_written", gap("metis", path, closed=True)))
+
     def close(self, terminal: str = "RESOLVED", **record: Any) -> str | None:
-        """The closing line, the record, and now and then what the customer or a person thought of it."""
+        """The closing line, the record, and now and then what the customer or a person thought of it.
+
+        The record of a ticket whose reply passed its gates mostly tells of the scores too.
+        """
         self.stamp(terminal)
         if not self.leaves_record:
             return None
+        if self.replied and self.chance(0.75):
+            record = {"rubric_verdicts": PASSED_VERDICTS, "clearance": "cleared"} | record
         decision = self.record(terminal, **record)
-        if self.chance(0.25):
-            self.clock.wait(3600)
-            signals = {"RESOLVED": "csat", "ESCALATED_TO_HUMAN": "escalation_warranted"}
-            signal = signals.get(terminal, "resolution_rejected")
-            score = self.pick((3.0, 4.0, 5.0, 5.0)) if signal == "csat" else None
-            self.emit("human.feedback", signal=signal, value=score, by="customer")
+        if not self.compact and not self.returns:
+            self.later += sayings(terminal, self.rng)
+        passed = 0.0
+        for seconds, kind, fields in sorted(self.later, key=lambda item: item.seconds):
+            self.clock.exactly(seconds - passed)
+            self.emit(kind, pause=0, **fields)
+            passed = seconds
+        self.later = []
         return decision
+
+    def come_back(self, decision: str | None) -> None:
+        """Within the week the customer writes about the same thing again: another ticket, told to its end."""
+        first = self.correlation
+        self.clock.exactly(24 * HOUR + self.rng.random() * 96 * HOUR)
+        self.story.tickets += 1
+        self.correlation, self.run_id = f"{first}-{self.story.tickets}", f"{self.run_id}-{self.story.tickets}"
+        self.agents, self.claims, self.noted = [], [], []
+        self.responded, self.returns = None, False
+        self.open()
+        self.reply()
+        self.close(follow_up_of=self.pick((decision, first)))
 
 
 def answered(scene: Squad) -> None:
@@ -139,8 +198,13 @@ def answered(scene: Squad) -> None:
     if scene.chance(0.2):
         scene.ship(scene.new("fragment"), customer_facing=False)
     scene.reply()
-    verdicts: dict[str, Any] = {"rubric_verdicts": PASSED_VERDICTS, "clearance": "cleared"} if scene.chance(0.5) else {}
-    scene.close(judge_cycles=1, **verdicts)
+    if scene.chance(0.05):
+        scene.file_gap()
+    # Nothing more is said about a ticket whose customer comes back: the follow-up itself says it.
+    scene.returns = scene.chance(0.07) and not scene.later
+    decision = scene.close(judge_cycles=1)
+    if scene.returns:
+        scene.come_back(decision)
 
 
 def acted(scene: Squad) -> None:
@@ -163,7 +227,7 @@ def acted(scene: Squad) -> None:
 
 def handed_over(scene: Squad) -> None:
     """A ticket that ends with a person, with or without a reply to the customer before."""
-    scene.open()
+    scene.open(withheld=scene.chance(0.2))
     if not scene.chance(0.4):
         scene.reply(phase="escalations")
     scene.close("ESCALATED_TO_HUMAN")
@@ -171,9 +235,12 @@ def handed_over(scene: Squad) -> None:
 
 def left_open(scene: Squad) -> None:
     """No answer could be grounded, or a follow-up ticket takes over; an honest reply ships."""
-    scene.open()
+    scene.open(withheld=scene.chance(0.1))
+    terminal = scene.pick(("FOLLOW_UP_TICKET", "NO_ANSWER_SAFE_FALLBACK"))
     scene.reply()
-    scene.close(scene.pick(("FOLLOW_UP_TICKET", "NO_ANSWER_SAFE_FALLBACK")))
+    if terminal == "NO_ANSWER_SAFE_FALLBACK" and scene.chance(0.7):
+        scene.file_gap()
+    scene.close(terminal)
 
 
 def stamped(scene: Squad) -> None:

@@ -10,6 +10,8 @@ story stands in the text as a token between ``«`` and ``»`` (no other text of 
 ``«t:S:F»``          RFC 3339 time of the run's start + S milliseconds at the run's own pace + F exact milliseconds
 ``«amount»``         an amount of money; ``«amount_over»`` is larger by 40, ``«amount_part»`` about half of it
 ``«r:LO:HI»``        a whole number, LO <= n < HI, drawn anew at every place
+``«deflection»``     the run's score (0..3) for not turning a customer away unhelped; likewise ``«grounded»``,
+                     ``«solved»``, ``«tone»`` and ``«clarity»``; ``«csat»`` is the customer's own (1..5)
 ``«tenant»``         the tenant member at the end of an object, with its comma, or nothing
 ``«tenant_or_null»`` the tenant as a JSON value
 ===================  ==============================================================================================
@@ -25,6 +27,9 @@ from typing import Any
 
 TOKEN = re.compile(r"«([a-z_]+)(?::(\d+):(-?\d+))?»")
 _RAW_OPEN, _RAW_CLOSE = "⟦", "⟧"
+
+PACE = (650, 1700)
+"""How many milliseconds a slow second of a story takes, depending on the run: from, up to (exclusive)."""
 
 
 def raw(text: str) -> str:
@@ -79,11 +84,27 @@ def to_truth_line(truth: Truth) -> str:
 
 @dataclass
 class Story:
-    """A run's events in the order in which they happen, and the findings that they imply."""
+    """A run's events in the order in which they happen, and the findings that they imply.
+
+    ``tickets`` is the number of correlation ids in it: more than one when a follow-up ticket belongs to the story.
+    """
 
     name: str
     steps: list[Step] = field(default_factory=list)
     truth: list[Truth] = field(default_factory=list)
+    tickets: int = 1
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A time of a story: milliseconds since its start, ``slow`` at the run's pace and ``fixed`` exact."""
+
+    slow: int
+    fixed: int
+
+    def text(self, seconds: float = 0.0) -> str:
+        """The time that is ``seconds`` after this one, as a token."""
+        return f"«t:{self.slow}:{self.fixed + round(seconds * 1000)}»"
 
 
 class Clock:
@@ -101,6 +122,10 @@ class Clock:
         """Let an exact time pass, for whatever a limit of the policy is measured against."""
         self.fixed += round(seconds * 1000)
 
+    def now(self) -> Moment:
+        """The present moment."""
+        return Moment(self.slow, self.fixed)
+
     def at(self, seconds: float = 0.0) -> str:
         """The time that is ``seconds`` from now, as a token."""
-        return f"«t:{self.slow}:{self.fixed + round(seconds * 1000)}»"
+        return self.now().text(seconds)

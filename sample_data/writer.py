@@ -19,12 +19,14 @@ class Summary:
     """What was written. ``lines`` = ``accepted`` + ``duplicate`` + the sum of ``quarantined`` + ``blank``.
 
     ``events`` is the number of different valid events (equal to ``accepted``), ``truth`` the number of findings by
-    rule; ``policy`` names the policy under which the truth holds.
+    rule; ``policy`` names the policy under which the truth holds. ``end`` is the instant up to which the times were
+    moved (RFC 3339), if they were.
     """
 
     scenario: str
     policy: str
     seed: int
+    end: str | None
     events: int
     runs: int
     lines: int

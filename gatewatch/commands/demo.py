@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -37,19 +38,9 @@ _SILENT = "SELECT count(*) FILTER (WHERE silent), count(*) FROM gate_checks"
 @pass_context
 def demo(context: Context, no_dashboard: bool, events: int, seed: int, port: int | None) -> None:
     """Everything once on generated data: events, ledger, database, findings, dashboard."""
-    folder = _demo_folder(context.data, events, seed)
-    say(f"1. generating {events} events of a support squad, with known faults, in {folder}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        summary = make_events(events, seed, folder / "events.jsonl")
-    except OSError as error:
-        raise OperationError(
-            f"cannot write {folder}: {error.strerror or error}; name another folder with --data"
-        ) from None
+    file = _demo_events(context.data, events, seed)
     say(f"2. ledger, checks and database in {context.data}")
-    accounting, _, _ = ingest_and_publish(
-        context.data, [str(folder / "events.jsonl")], dialect="auto", choice=summary.policy
-    )
+    accounting, _, _ = ingest_and_publish(context.data, [str(file)], dialect="auto", choice=SCENARIOS[0])
     print_accounting(accounting)
     with snapshot(context.data) as con:
         rows = con.execute(_RULES).fetchall()
@@ -63,23 +54,34 @@ def demo(context: Context, no_dashboard: bool, events: int, seed: int, port: int
         _serve(context.data, port)
 
 
-def _demo_folder(data: Path, events: int, seed: int) -> Path:
-    """Where the demo's own events are kept: made-up data never mixes with a real ledger, nor with another demo.
+def _demo_events(data: Path, events: int, seed: int) -> Path:
+    """The demo's events, in a folder of their own: made once, up to now, and found again by a second demo.
 
-    Raises InputError.
+    Made-up data never mixes with a real ledger, nor with another demo. Raises InputError or OperationError.
     """
     folder = data / "demo"
+    file = folder / "events.jsonl"
     try:
         made = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         if (data / "ledger").exists():
             raise InputError(f"{data} holds data that is not the demo's; name another folder with --data") from None
-        return folder
     except (OSError, ValueError) as error:
         raise InputError(f"{folder} holds no demo that can be read ({error}); remove {data}, or name another") from None
-    if (made.get("accepted"), made.get("seed")) != (events, seed):
-        raise InputError(f"{data} holds a demo of other --events or --seed; remove it, or name another with --data")
-    return folder
+    else:
+        if (made.get("accepted"), made.get("seed")) != (events, seed):
+            raise InputError(f"{data} holds a demo of other --events or --seed; remove it, or name another with --data")
+        say(f"1. the {events} events of an earlier demo, in {folder}")
+        return file
+    say(f"1. generating {events} events of a support squad, with known faults, in {folder}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        make_events(events, seed, file, end=datetime.now(UTC))
+    except OSError as error:
+        raise OperationError(
+            f"cannot write {folder}: {error.strerror or error}; name another folder with --data"
+        ) from None
+    return file
 
 
 @click.command()

@@ -119,6 +119,8 @@ class Store:
             raise store_error(error, path) from None
         try:
             self.connection.execute("SET TimeZone = 'UTC'")
+            # At DuckDB's 16 MB every other chunk would rewrite the last row group: half of the time of loading.
+            self.connection.execute("SET wal_autocheckpoint = '128MB'")
             self._check_version()
         except duckdb.Error as error:
             self.connection.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -13,52 +13,7 @@ import pytest
 from sample_data.generate import generate
 from sample_data.plan import SCENARIOS, Scenario, rules
 from sample_data.writer import Summary
-from schemas.events import KINDS
-
-Event = dict[str, Any]
-
-
-class Reading:
-    """A generated file read line by line, by nothing but `json` and the schemas."""
-
-    def __init__(self, path: Path) -> None:
-        self.events: dict[str, Event] = {}
-        self.arrivals: list[Event] = []
-        self.duplicate = self.blank = self.conflicts = self.malformed = 0
-        self.lines = path.read_bytes().split(b"\n")
-        assert self.lines.pop() == b""
-        for line in self.lines:
-            self._take(line)
-
-    def _take(self, line: bytes) -> None:
-        if not line.strip():
-            self.blank += 1
-            return
-        try:
-            event = json.loads(line.decode())
-            KINDS[event["kind"]].model_validate(event)
-        except (ValueError, TypeError, KeyError):
-            self.malformed += 1
-            return
-        known = self.events.setdefault(event["event_id"], event)
-        if known is event:
-            self.arrivals.append(event)
-        elif known == event:
-            self.duplicate += 1
-        else:
-            self.conflicts += 1
-
-    def runs(self) -> dict[tuple[str | None, str], list[Event]]:
-        grouped: dict[tuple[str | None, str], list[Event]] = defaultdict(list)
-        for event in self.events.values():
-            correlation = event.get("correlation_id") or event.get("ticket_id")
-            if correlation:
-                grouped[event.get("tenant"), correlation].append(event)
-        return grouped
-
-
-def truth_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (path.parent / "truth.jsonl").read_text(encoding="utf-8").splitlines()]
+from tests.sample_data.reading import Reading, truth_of
 
 
 @pytest.fixture(scope="module", params=SCENARIOS)
@@ -112,7 +67,7 @@ def test_runs_have_believable_sizes_and_hours(made: tuple[Path, Summary]) -> Non
     assert max(sizes) <= 40
     assert sum(sizes) / len(sizes) > 10
     starts = [min(datetime.fromisoformat(event["ts"]) for event in events) for events in runs.values()]
-    utc = [start.astimezone(datetime.fromisoformat("2026-01-01T00:00:00Z").tzinfo) for start in starts]
+    utc = [start.astimezone(UTC) for start in starts]
     assert sum(8 <= start.hour < 18 for start in utc) > 0.7 * len(utc)
     assert sum(start.weekday() >= 5 for start in utc) < 0.2 * len(utc)
     assert max(utc) - min(utc) > timedelta(days=20)
@@ -144,6 +99,41 @@ def test_about_the_asked_share_of_events_belongs_to_faulty_runs(scenario: Scenar
     assert 0.24 < sum(len(runs[run]) for run in guilty) / 20_000 < 0.26
 
 
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        (datetime(2031, 7, 9, 3, 30, tzinfo=UTC), "2031-07-09T03:30:00Z"),
+        (datetime(2024, 2, 29, 23, 59, tzinfo=timezone(timedelta(hours=5))), "2024-02-29T18:59:00Z"),
+    ],
+)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_an_end_moves_everything_by_whole_days(scenario: Scenario, end: datetime, told: str, tmp_path: Path) -> None:
+    """The newest event lies within the day up to the end; nothing but the dates differs."""
+    fixed, moved = tmp_path / "fixed" / "events.jsonl", tmp_path / "moved" / "events.jsonl"
+    assert generate(2_500, 3, fixed, scenario=scenario).end is None
+    assert generate(2_500, 3, moved, scenario=scenario, end=end).end == told
+    before, after = Reading(fixed), Reading(moved)
+    newest = max(datetime.fromisoformat(event["ts"]) for event in after.events.values())
+    assert end - timedelta(days=1) < newest <= end
+    shifts = {
+        datetime.fromisoformat(now["ts"]) - datetime.fromisoformat(then["ts"])
+        for then, now in zip(before.arrivals, after.arrivals, strict=True)
+    }
+    assert len(shifts) == 1
+    assert shifts.pop() % timedelta(days=1) == timedelta(0)
+    assert truth_of(moved) == truth_of(fixed)
+    assert json.loads((moved.parent / "summary.json").read_text(encoding="utf-8"))["end"] == told
+
+
+def test_without_an_end_the_dates_never_change(tmp_path: Path) -> None:
+    """The four weeks from Monday, 2 March 2026; what takes days to end begins earlier rather than end later."""
+    generate(12_000, 3, tmp_path / "events.jsonl")
+    times = [datetime.fromisoformat(event["ts"]) for event in Reading(tmp_path / "events.jsonl").events.values()]
+    assert datetime(2026, 3, 29, tzinfo=UTC) < max(times) < datetime(2026, 3, 30, tzinfo=UTC)
+    assert min(times) > datetime(2026, 2, 23, tzinfo=UTC)
+    assert sum(ts < datetime(2026, 3, 2, tzinfo=UTC) for ts in times) < 0.05 * len(times)
+
+
 def test_a_file_without_faults_has_an_empty_truth(tmp_path: Path) -> None:
     out = tmp_path / "events.jsonl"
     assert generate(3_000, 5, out, fault_rate=0).truth == {}
@@ -163,6 +153,7 @@ def test_small_files_hold_exactly_the_asked_number_of_events(events: int, tmp_pa
         ({"scenario": "helpdesk"}, "support-squad, workbench"),
         ({"fault_rate": 1.5}, "between 0 and 1"),
         ({"days": 0}, "at least 1"),
+        ({"end": datetime.fromisoformat("2026-11-30T12:00:00")}, "offset from UTC"),
     ],
 )
 def test_arguments_out_of_range_are_refused(arguments: dict[str, Any], message: str, tmp_path: Path) -> None:

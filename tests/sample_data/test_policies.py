@@ -9,6 +9,7 @@ import pytest
 
 from sample_data import POLICIES, policy_path
 from sample_data.casts import (
+    SLA_MINUTES,
     SQUAD,
     SQUAD_DIAGNOSIS,
     SQUAD_SCANNING,
@@ -64,6 +65,16 @@ def test_the_cast_uses_the_aliases_and_the_approvals_of_the_policy(name: str) ->
     }
     assert policy["approvals"]["actions"] == [cast.guarded.action]
     assert policy["approvals"]["side_effects"] == ["irreversible"]
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_cast_waits_by_the_targets_of_the_policy(name: str) -> None:
+    policy = parse_policy(policy_path(name).read_text(encoding="utf-8"))
+    targets = {
+        priority: (sla.warn.total_seconds() / 60, sla.first_response.total_seconds() / 60)
+        for priority, sla in policy.sla.items()
+    }
+    assert targets == SLA_MINUTES
 
 
 def test_real_data_meets_two_gates_and_nothing_that_it_cannot_satisfy() -> None:

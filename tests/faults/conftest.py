@@ -1,0 +1,52 @@
+"""Fixtures of the fault tests."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ingest.builders import line, record
+
+ROOT = Path(__file__).parents[2]
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Input with everything in it: good, bad, repeated and conflicting lines, two files, records, standard input."""
+    inside = tmp_path / "in"
+    inside.mkdir()
+    mixed = [line(f"e{number}", note2=number) for number in range(18)]
+    mixed[5:5] = [b"", b"{", line("e1", note2=1), line("e2", tool="fax"), b"\xff", line("p", reason="a@b.co")]
+    (inside / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\r\n".join(mixed))
+    (inside / "b.jsonl.gz").write_bytes(gzip.compress(b"\n".join(line(f"z{number}") for number in range(6)) + b"\n"))
+    for number in range(3):
+        (inside / f"r{number}.md").write_text(record(f"R{number}"))
+    (tmp_path / "stdin").write_bytes(
+        b"".join(line(f"s{number}") + b"\n" for number in range(12)) + line("e3", tool="fax")
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path) -> Run:
+    """Run `runner.py` on the folder; the JSON that it printed."""
+    if not hasattr(os, "fork"):
+        pytest.skip("platform: no fork")
+
+    def call(*arguments: object) -> Any:
+        command = [sys.executable, str(Path(__file__).with_name("runner.py")), str(folder), *map(str, arguments)]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=600)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return call
