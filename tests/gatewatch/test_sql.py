@@ -22,7 +22,7 @@ Real = tuple[Path, Result]
         "ATTACH 'other.duckdb' AS other",
         "ATTACH ':memory:' AS other",
         "COPY findings TO 'out.csv'",
-        "COPY (SELECT 1) TO '/tmp/out.csv'",
+        "COPY (SELECT 1) TO 'out.csv'",
         "EXPORT DATABASE 'out'",
         "SELECT * FROM read_csv('/etc/passwd')",
         "SELECT * FROM read_text('/etc/passwd')",
