@@ -11,30 +11,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
-from pydantic import BaseModel
 from pydantic_core import to_json
 
 from ingest.canonical import content_sha256
 from ingest.contract import Judged
-from schemas.columns import POLARS_SCHEMA
+from schemas.columns import POLARS_SCHEMA, column_value
 from schemas.common import Event
 from schemas.events import EVENT_MODELS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        fields = type(value).model_fields.items()
-        return {info.alias or attr: _cell(value.__dict__[attr]) for attr, info in fields}
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=None)
-    if isinstance(value, list):
-        return [_cell(item) for item in value]
-    if isinstance(value, dict):
-        return [{"name": name, "value": value[name]} for name in sorted(value)]
-    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +37,7 @@ def _fillers(model: type[Event]) -> tuple[_Filler, ...]:
     for attr, info in model.model_fields.items():
         column = info.alias or attr
         nested = POLARS_SCHEMA[column].is_nested()
-        fillers.append(_Filler(column, attr, _cell if nested else None))
+        fillers.append(_Filler(column, attr, column_value if nested else None))
     if "correlation_id" not in model.model_fields:
         fillers.append(_Filler("correlation_id", "ticket_id", None))  # what a xenia record is about is its ticket
     return tuple(fillers)

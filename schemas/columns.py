@@ -118,13 +118,14 @@ def create_table(name: str, columns: tuple[Column, ...] = EVENT_COLUMNS) -> str:
     return f"CREATE TABLE IF NOT EXISTS {_quoted(name)} ({body})"
 
 
-def _value(value: Any) -> Any:
+def column_value(value: Any) -> Any:
+    """A field's value as a column holds it: naive UTC datetimes, structs as dicts, dictionaries as name/value lists."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).replace(tzinfo=None)
     if isinstance(value, BaseModel):
-        return {name: _value(getattr(value, attr)) for attr, name in _wire_names(type(value))}
+        return {name: column_value(getattr(value, attr)) for attr, name in _wire_names(type(value))}
     if isinstance(value, list):
-        return [_value(item) for item in value]
+        return [column_value(item) for item in value]
     if isinstance(value, dict):
         return [{"name": name, "value": value[name]} for name in sorted(value)]
     return value
@@ -146,7 +147,7 @@ def row_of(event: Event) -> dict[str, Any]:
 
     The correlation id of a xenia record is its ticket.
     """
-    row = {name: _value(getattr(event, attr)) for attr, name in _wire_names(type(event))}
+    row = {name: column_value(getattr(event, attr)) for attr, name in _wire_names(type(event))}
     if "correlation_id" not in row:
         row["correlation_id"] = row["ticket_id"]
     return row

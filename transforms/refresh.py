@@ -123,8 +123,8 @@ def _remember(con: duckdb.DuckDBPyConnection, policy: Policy) -> str:
         con.execute("CREATE OR REPLACE TEMP TABLE findings_before (finding_id VARCHAR)")
         return "evidence"
     con.execute("CREATE OR REPLACE TEMP TABLE findings_before AS SELECT finding_id FROM findings WHERE status = 'open'")
-    (before,) = con.execute("SELECT digest FROM policy_about").fetchone() or (None,)
-    return "evidence" if before == policy_digest(policy) else "policy"
+    before = con.execute("SELECT digest FROM policy_about").fetchall()
+    return "evidence" if before == [(policy_digest(policy),)] else "policy"
 
 
 def _load_policy(

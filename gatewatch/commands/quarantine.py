@@ -13,7 +13,7 @@ _LIST = """
 SELECT quarantine_id, reason, source, position, received_at, errors
 FROM quarantine
 WHERE $reason IS NULL OR reason = $reason
-ORDER BY quarantine_id
+ORDER BY seq
 LIMIT $limit
 """
 

@@ -1,0 +1,1 @@
+"""Sources: where bytes come from, and where we are in them."""
