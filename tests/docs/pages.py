@@ -62,7 +62,10 @@ def commands(name: str) -> list[str]:
 
 
 class Session(NamedTuple):
-    """A command in a console block and what it prints; a line of three dots stands for any lines."""
+    """A command in a console block and what it prints.
+
+    A line of three dots stands for any lines, and YYYY-MM-DD for any date, since the demo ends on the day it is made.
+    """
 
     command: str
     output: str
