@@ -102,7 +102,7 @@ def emit_rows(name: str, headers: Sequence[str], rows: Sequence[Sequence[Any]], 
 
 def count_of(number: int, noun: str) -> str:
     """`1 line`, `2 lines`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def say(text: str) -> None:

@@ -102,7 +102,8 @@ def _unreadable(line: bytes, error: ValueError) -> Problem:
         line.decode("utf-8")
     except UnicodeDecodeError as wrong:
         return Problem("encoding", f"byte {wrong.start + 1} of the line is not valid UTF-8")
-    return Problem("not_json", short(str(error), 200))
+    # A line of ours is always the first line of what the parser sees.
+    return Problem("not_json", short(str(error).replace(" line 1 column ", " column "), 200))
 
 
 def _json_type(value: Any) -> str:

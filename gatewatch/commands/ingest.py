@@ -36,7 +36,7 @@ def accounting_document(accounting: Accounting) -> dict[str, Any]:
 def print_accounting(accounting: Accounting) -> None:
     """The accounting for people: one line that adds up, then what needs attention."""
     click.echo(
-        f"{accounting.lines} lines = {accounting.accepted} accepted + {accounting.duplicate} duplicate "
+        f"{count_of(accounting.lines, 'line')} = {accounting.accepted} accepted + {accounting.duplicate} duplicate "
         f"+ {accounting.quarantined} quarantined + {accounting.blank} blank"
     )
     for reason, count in sorted(accounting.reasons.items()):

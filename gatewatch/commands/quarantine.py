@@ -9,6 +9,10 @@ from gatewatch.errors import InputError
 from gatewatch.output import cell, clean, emit_json, emit_rows
 from gatewatch.reading import snapshot
 
+REASONS = (
+    "not_json", "not_an_object", "unknown_kind", "schema", "event_conflict", "line_too_long", "encoding", "dialect",
+)  # fmt: skip
+
 _LIST = """
 SELECT quarantine_id, reason, source, position, received_at, errors
 FROM quarantine
@@ -24,7 +28,7 @@ def quarantine() -> None:
 
 
 @quarantine.command("list")
-@click.option("--reason", help="Only this reason, like not_json or schema.")
+@click.option("--reason", type=click.Choice(REASONS), help="Only this reason.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="At most so many.")
 @json_option
 @pass_context
@@ -33,7 +37,13 @@ def list_(context: Context, reason: str | None, limit: int, as_json: bool) -> No
     with snapshot(context.data) as con:
         result = con.execute(_LIST, {"reason": reason, "limit": limit})
         names = [column[0] for column in result.description or ()]
-        emit_rows("quarantine", names, result.fetchall(), as_json=as_json, empty="nothing is quarantined")
+        emit_rows(
+            "quarantine",
+            names,
+            result.fetchall(),
+            as_json=as_json,
+            empty=f"nothing is quarantined as {reason}" if reason else "nothing is quarantined",
+        )
 
 
 @quarantine.command()

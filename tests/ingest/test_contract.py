@@ -12,12 +12,12 @@ from ingest.sentences import short, where
 from tests.ingest.builders import line
 
 CASES = [
-    (b'{"a":', "not_json", "EOF while parsing a value at line 1 column 5"),
-    (b'{"a":NaN}', "not_json", "expected value at line 1 column 6"),
-    (b'{"a":1,}', "not_json", "trailing comma at line 1 column 8"),
-    (b"{'a':1}", "not_json", "key must be a string at line 1 column 2"),
-    (b'{"a":"\\ud800"}', "not_json", "unexpected end of hex escape at line 1 column 13"),
-    (b"[" * 1000, "not_json", "recursion limit exceeded at line 1 column 202"),
+    (b'{"a":', "not_json", "EOF while parsing a value at column 5"),
+    (b'{"a":NaN}', "not_json", "expected value at column 6"),
+    (b'{"a":1,}', "not_json", "trailing comma at column 8"),
+    (b"{'a':1}", "not_json", "key must be a string at column 2"),
+    (b'{"a":"\\ud800"}', "not_json", "unexpected end of hex escape at column 13"),
+    (b"[" * 1000, "not_json", "recursion limit exceeded at column 202"),
     (b'{"a":"\xc0\xaf"}', "encoding", "byte 7 of the line is not valid UTF-8"),
     (b"[]", "not_an_object", "is a JSON array, but an event is a JSON object"),
     (b'"x"', "not_an_object", "is a JSON string, but an event is a JSON object"),
