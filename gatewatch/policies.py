@@ -38,7 +38,7 @@ def _text(choice: str) -> tuple[str, str]:
             f"{suggestion(choice, known) or '; shipped are ' + ', '.join(sorted(known))}"
         )
     try:
-        return str(path), path.read_text(encoding="utf-8")
+        return str(path), path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise PolicyError(f"policy {path}: no such file; name an existing .toml or .yaml file") from None
     except IsADirectoryError:

@@ -52,7 +52,8 @@ def load_settings(path: Path | None) -> Settings:
             known = list(Settings.model_fields)
             hint = suggestion(key, known) or f"; known keys: {', '.join(known)}"
             raise InputError(f'configuration {file}: knows no key "{key}"{hint}') from None
-        raise InputError(f"configuration {file or 'in the environment'}: {key}: {problem['msg']}") from None
+        said = "must be text in quotes" if problem["type"] in {"path_type", "string_type"} else problem["msg"]
+        raise InputError(f"configuration {file or 'in the environment'}: {key}: {said}") from None
     if file is None:
         return settings
     update: dict[str, Any] = {}

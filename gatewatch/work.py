@@ -76,12 +76,12 @@ def ingest_and_publish(
     return accounting, origin, snapshot
 
 
-def rebuild_and_publish(data: Path, *, choice: str | None) -> tuple[Accounting, str, Path]:
+def rebuild_and_publish(data: Path, *, choice: str | None, force: bool = False) -> tuple[Accounting, str, Path]:
     """Make the work database again from the ledger, judge everything, publish."""
     require_ledger(data)
     policy, origin = current_policy(data, choice)
     with Meter() as meter:
-        accounting = rebuild(data, meter)
+        accounting = rebuild(data, meter, force=force)
     with Pipeline(data) as pipeline:
         if choice is not None:
             keep_policy(data, choice)

@@ -6,14 +6,19 @@ this model. Durations are written ``"30s"``, ``"5m"``, ``"2h"``, ``"7d"``; unkno
 
 from __future__ import annotations
 
+import difflib
+import json
 import re
+from collections.abc import Iterable
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from schemas.events import KINDS, ErrorClass, Privilege, SideEffects
 from schemas.fields import Slug
+from schemas.records import DecisionRecord
+from schemas.ticket_events import XeniaTicketCreated
 
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 _UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -35,11 +40,41 @@ def _listed(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
+def _filled(value: Any) -> Any:
+    if value == []:
+        raise ValueError("an empty list matches nothing; leave the key out or name a value")
+    return value
+
+
+def suggestion(wrong: str, known: Iterable[str]) -> str:
+    """`; did you mean "x"?` for the nearest known name, or nothing."""
+    near = difflib.get_close_matches(wrong, list(known), n=1, cutoff=0.6)
+    return f'; did you mean "{near[0]}"?' if near else ""
+
+
+def _choices(annotation: Any) -> list[str | bool]:
+    """The values of a field whose type lists them (a Literal, or true and false); of any other field, none."""
+    if annotation is bool:
+        return [True, False]
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    return [value for part in get_args(annotation) for value in _choices(part)]
+
+
+def _check_values(name: str, values: list[Matchable], choices: list[str | bool]) -> None:
+    for value in values if choices else ():
+        # 1 equals True, yet the file has to say true.
+        if value not in choices or not isinstance(value, type(choices[0])):
+            allowed = ", ".join(json.dumps(choice) for choice in choices)
+            raise ValueError(f"{name} must be one of {allowed}, not {json.dumps(value, ensure_ascii=False)}")
+
+
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 Severity = Literal["critical", "high", "medium", "low", "info"]
 Matchable = str | bool | int | float
-Matchers = dict[str, Annotated[list[Matchable], BeforeValidator(_listed)]]
+Matchers = dict[str, Annotated[list[Matchable], BeforeValidator(_filled), BeforeValidator(_listed)]]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Limit = Annotated[int, Field(strict=True, ge=0)]
 
 
 class _Table(BaseModel):
@@ -89,19 +124,25 @@ class Pipeline(_Table):
         for kind in kinds:
             if kind not in SUBJECT_FIELDS:
                 raise ValueError(f'kind "{kind}" is no subject of a pipeline; one of: {", ".join(SUBJECT_FIELDS)}')
-            for name in value:
-                if name != "kind" and name not in KINDS[str(kind)].model_fields:
-                    raise ValueError(f'"{name}" is no field of {kind}')
-                if name != "kind" and name not in MATCH_FIELDS:
+            fields = KINDS[str(kind)].model_fields
+            for name in (name for name in value if name != "kind"):
+                if name not in fields:
+                    near = suggestion(name, sorted(MATCH_FIELDS.intersection(fields)))
+                    raise ValueError(f'"{name}" is no field of {kind}{near}')
+                if name not in MATCH_FIELDS:
                     raise ValueError(f'"{name}" cannot be matched; one of: {", ".join(sorted(MATCH_FIELDS))}')
+                _check_values(name, value[name], _choices(fields[name].annotation))
         return value
 
     @field_validator("when")
     @classmethod
     def _known_attributes(cls, value: dict[str, list[Matchable]]) -> dict[str, list[Matchable]]:
-        for name in value:
+        for name, values in value.items():
             if name not in RUN_FIELDS:
-                raise ValueError(f'"{name}" is not known of a run; one of: {", ".join(sorted(RUN_FIELDS))}')
+                known = sorted(RUN_FIELDS)
+                hint = suggestion(name, known) or f"; one of: {', '.join(known)}"
+                raise ValueError(f'"{name}" is not known of a run{hint}')
+            _check_values(name, values, RUN_FIELDS[name])
         return value
 
     @field_validator("gates")
@@ -120,56 +161,29 @@ SUBJECT_FIELDS: dict[str, str] = {
 }
 """The kinds that a pipeline may guard, and the field that its gate decisions name as `subject`."""
 
-MATCH_FIELDS: frozenset[str] = frozenset(
-    [
-        "tenant",
-        "source",
-        "caller",
-        "tool",
-        "privilege",
-        "side_effects",
-        "outcome",
-        "operation",
-        "layer",
-        "error_class",
-        "target",
-        "currency",
-        "model",
-        "model_tier",
-        "verified",
-        "phase",
-        "channel",
-        "customer_facing",
-        "by",
-        "author",
-        "action",
-        "actor",
-        "claim",
-    ]
-)
+MATCH_FIELDS: frozenset[str] = frozenset([
+    "tenant", "source", "caller", "tool", "privilege", "side_effects", "outcome", "operation", "layer", "error_class",
+    "target", "currency", "model", "model_tier", "verified", "phase", "channel", "customer_facing", "by", "author",
+    "action", "actor", "claim",
+])  # fmt: skip
 """The fields that `applies_to` can look at; `transforms/marts/int_pipeline_subjects.sql` spells each of them."""
 
-RUN_FIELDS: frozenset[str] = frozenset(
-    [
-        "priority",
-        "intent",
-        "terminal_state",
-        "outcome",
-        "clearance",
-        "phase",
-        "agent",
-        "sla_state",
-        "severity",
-        "category",
-    ]
-)
-"""What `when` can look at: the run's decision record, or its ticket events (severity = priority, category = intent)."""
+RUN_FIELDS: dict[str, list[str | bool]] = {
+    name: _choices(model.model_fields[name].annotation)
+    for model, names in (
+        (DecisionRecord, ["priority", "intent", "terminal_state", "outcome", "clearance"]),
+        (XeniaTicketCreated, ["severity", "category", "phase", "agent", "sla_state"]),
+    )
+    for name in names
+}
+"""What `when` can look at, with its values where they are a closed list: the run's decision record, or its ticket
+events (severity = priority, category = intent; a record's `sla.state` knows no more than a ticket event's)."""
 
 
 class Retry(_Table):
     """What may follow an attempt that ended with this error class."""
 
-    max_retries: Annotated[int, Field(ge=0, le=1_000)]
+    max_retries: Annotated[Limit, Field(le=1_000)]
     then: Literal["degrade", "escalate", "fail"] = "fail"
     same_input: Literal["allowed", "forbidden"] = "allowed"
     must_surface: bool = False
@@ -180,7 +194,7 @@ class Approvals(_Table):
 
     side_effects: list[SideEffects] = []
     actions: list[Name] = []
-    by_kind: list[Literal["human", "agent", "policy"]] = ["human"]
+    by_kind: Annotated[list[Literal["human", "agent", "policy"]], BeforeValidator(_filled)] = ["human"]
     expires_after: Duration | None = None
     amount_tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
 
@@ -188,9 +202,9 @@ class Approvals(_Table):
 class Budget(_Table):
     """Ceilings of one command's run; `default` holds for the others."""
 
-    dispatches: Annotated[int, Field(ge=0)] | None = None
-    judge_cycles: Annotated[int, Field(ge=0)] | None = None
-    retries_per_caller: Annotated[int, Field(ge=0)] | None = None
+    dispatches: Limit | None = None
+    judge_cycles: Limit | None = None
+    retries_per_caller: Limit | None = None
 
 
 class SlaTarget(_Table):
@@ -198,6 +212,14 @@ class SlaTarget(_Table):
 
     first_response: Duration | None = None
     warn: Duration | None = None
+
+    @field_validator("warn")
+    @classmethod
+    def _in_time(cls, value: timedelta | None, info: ValidationInfo) -> timedelta | None:
+        target = info.data.get("first_response")
+        if value is not None and target is not None and value > target:
+            raise ValueError("is later than first_response; warn before the target or leave it out")
+        return value
 
 
 class Agent(_Table):
@@ -222,7 +244,7 @@ class Policy(_Table):
     """One policy file."""
 
     name: Name
-    version: Annotated[int, Field(ge=1)]
+    version: Annotated[int, Field(strict=True, ge=1)]
     time: Time = Time()
     tools: list[ToolContract] = []
     gates: list[Gate] = []
@@ -244,11 +266,14 @@ class Policy(_Table):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise ValueError(f'[[{table}]] has "{twice[0]}" more than once; give each a name of its own')
-        known = {gate.name for gate in self.gates}
+        known = sorted(gate.name for gate in self.gates)
         for pipeline in self.pipelines:
             for gate in pipeline.gates:
                 if gate not in known:
-                    raise ValueError(f'pipeline "{pipeline.name}" needs gate "{gate}", which no [[gates]] declares')
+                    near = suggestion(gate, known)
+                    raise ValueError(
+                        f'pipeline "{pipeline.name}" needs gate "{gate}", which no [[gates]] declares{near}'
+                    )
         claimed: dict[str, str] = {name.lower(): name for name in self.agents}
         for name, agent in self.agents.items():
             for alias in agent.aliases:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import tomllib
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from schemas.errors import PolicyError
 from schemas.policy import Policy
+from schemas.policy import suggestion as suggestion
 
 
 def parse_policy(text: str, *, name: str = "policy", yaml_syntax: bool = False) -> Policy:
@@ -47,12 +47,6 @@ def check_rule_names(policy: Policy, known: Iterable[str], *, name: str = "polic
     for rule in policy.severity:
         if rule not in rules:
             raise PolicyError(f'policy {name}: [severity] knows no rule "{rule}"{suggestion(rule, rules)}')
-
-
-def suggestion(wrong: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` for the nearest known name, or nothing."""
-    near = difflib.get_close_matches(wrong, list(known), n=1, cutoff=0.6)
-    return f'; did you mean "{near[0]}"?' if near else ""
 
 
 def _sentence(problem: Any, raw: dict[str, Any]) -> str:

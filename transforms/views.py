@@ -72,8 +72,7 @@ def views() -> tuple[View, ...]:
             'coalesce(artifact_id, path) AS artifact_id, coalesce("by", agent) AS "by", '
             "author, digest, phase, channel, path, "
             "coalesce(customer_facing, TRUE) AS customer_facing FROM events WHERE kind = 'artifact.shipment' "
-            "OR (kind LIKE 'xenia.%' AND path IS NOT NULL AND phase IN ('tickets', 'escalations') "
-            "AND correlation_id IS NOT NULL)",
+            "OR (kind LIKE 'xenia.%' AND path IS NOT NULL AND phase IN ('tickets', 'escalations'))",
             "One row is one thing that left the house.",
         )
     )

@@ -9,8 +9,9 @@ import click
 from gatewatch.context import Context, json_option, pass_context
 from gatewatch.errors import OperationError
 from gatewatch.output import clean, count_of, emit_json, say
-from gatewatch.policies import DEFAULT
+from gatewatch.policies import DEFAULT, current_policy
 from gatewatch.reading import snapshot
+from gatewatch.witness import tampered_tables
 from gatewatch.work import Meter, ingest_and_publish, rebuild_and_publish, require_ledger
 from ingest.accounting import COUNTS, Accounting
 from ingest.errors import SourceError
@@ -99,11 +100,12 @@ def ingest(context: Context, paths: tuple[str, ...], dialect: str, policy: str |
 
 @click.command()
 @policy_option
+@click.option("--force", is_flag=True, help="Also when the ledger holds less than the database did.")
 @json_option
 @pass_context
-def rebuild(context: Context, policy: str | None, as_json: bool) -> None:
+def rebuild(context: Context, policy: str | None, force: bool, as_json: bool) -> None:
     """Make the database again from the ledger."""
-    accounting, _, _ = rebuild_and_publish(context.data, choice=policy or context.policy)
+    accounting, _, _ = rebuild_and_publish(context.data, choice=policy or context.policy, force=force)
     if as_json:
         emit_json({"accounting": accounting_document(accounting)})
     else:
@@ -114,10 +116,12 @@ def rebuild(context: Context, policy: str | None, as_json: bool) -> None:
 @json_option
 @pass_context
 def verify(context: Context, as_json: bool) -> None:
-    """Hash the whole ledger again and compare every database row with it."""
+    """Hash the whole ledger again, and compare the database and the snapshot with what it leads to, row by row."""
     require_ledger(context.data)
     with Meter() as meter:
         report = verify_ledger(context.data, meter)
+    if report.consistent and not report.pending:
+        report.problems += tampered_tables(context.data, current_policy(context.data, None)[0])
     if as_json:
         emit_json(
             {

@@ -99,7 +99,8 @@ def test_help_and_version_go_to_stdout() -> None:
         ('dta = "x"\n', 'gatewatch.toml: knows no key "dta"; did you mean "data"?'),
         ('polcy = "x"\n', 'gatewatch.toml: knows no key "polcy"; did you mean "policy"?'),
         ('zzz = "x"\n', 'gatewatch.toml: knows no key "zzz"; known keys: data, policy'),
-        ("data = 1\n", "gatewatch.toml: data: "),
+        ("data = 3\n", "gatewatch.toml: data: must be text in quotes"),
+        ("policy = true\n", "gatewatch.toml: policy: must be text in quotes"),
         ("data =\n", "gatewatch.toml: not valid TOML: "),
         ('policy = "support-sqad"\n', "policy support-sqad: no such file, and no shipped policy of that name; did you"),
     ],
@@ -110,6 +111,14 @@ def test_a_configuration_with_a_mistake_is_one_line(text: str, said: str, tmp_pa
     result = gatewatch("policy", "show")
     assert result.code == 2
     assert said in result.complaint
+
+
+def test_a_policy_with_a_byte_order_mark(tmp_path: Path) -> None:
+    """Some editors put one before the text; it is not part of it."""
+    (tmp_path / "p.toml").write_text('name = "p"\nversion = 1\n', encoding="utf-8-sig")
+    result = gatewatch("policy", "validate", "p.toml")
+    assert result.code == 0, result.err
+    assert result.out.startswith("p version 1 is valid")
 
 
 def test_a_configuration_that_is_not_there() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +19,7 @@ def approvals(history: History, rules: Rulebook, watermark: datetime | None = No
     """
     effects = effects_of(history)
     duplicates = duplicates_of(effects)
-    used: set[tuple[Any, Any]] = set()
+    used: Counter[tuple[Any, Any]] = Counter()
     verdicts: list[Verdict] = []
     for effect in effects:
         broken = []
@@ -46,18 +47,19 @@ def needs_approval(effect: Effect, rules: Rulebook) -> bool:
     return any(rules.same_action(effect.action, action) for action in rules.approval_actions)
 
 
-def approval_status(effect: Effect, history: History, rules: Rulebook, used: set[tuple[Any, Any]]) -> str | None:
+def approval_status(effect: Effect, history: History, rules: Rulebook, used: Counter[tuple[Any, Any]]) -> str | None:
     """03: "`approval_missing`, `approval_expired`, `approval_mismatch` (action, target), `approval_exceeded` (amount),
     `approval_reused`, `approval_not_human`, `approval_declined_executed`, `confirmation_stale`": the first that fits.
 
     `used` collects the approvals that an effect relied on, whatever became of it.
     """
-    approval = relied_on(effect, history, rules)
-    if approval is None:
+    candidates = answers_to(effect, history, rules)
+    if not candidates:
         return "approval_missing"
+    approval = candidates[-1]  # the last one in time counts
+    granted = len({answer["approval_id"] for answer in candidates if answer["decision"] == "approved"})
     identity = (approval["tenant"], approval["approval_id"])
-    used_before = identity in used
-    used.add(identity)
+    used[identity] += 1
     if approval["decision"] == "declined":
         return "approval_declined_executed"
     if approval["decision"] in ("expired", "superseded"):
@@ -75,18 +77,19 @@ def approval_status(effect: Effect, history: History, rules: Rulebook, used: set
     if approval.get("target") is not None and target is not None and approval["target"] != target:
         return "approval_mismatch"
     amount, limit = effect.field("amount"), approval.get("amount_limit")
-    if amount is not None and limit is not None and amount > limit + rules.amount_tolerance:
+    if amount is not None and limit is not None and amount > limit + rules.amount_tolerance + 1e-6:
         return "approval_exceeded"
     digest = effect.attempt.get("input_digest") if effect.attempt is not None else None
     if approval.get("digest") is not None and digest is not None and approval["digest"] != digest:
         return "confirmation_stale"
-    if approval["single_use"] and used_before:
+    # Two approvals for two alike actions are one each, even where neither action names its own.
+    if approval["single_use"] and used[identity] > granted:
         return "approval_reused"
     return None
 
 
-def relied_on(effect: Effect, history: History, rules: Rulebook) -> Row | None:
-    """The last decision in time among those that the effect names: by the attempt's `approval_id`, else by the
+def answers_to(effect: Effect, history: History, rules: Rulebook) -> list[Row]:
+    """The decisions in time among those that the effect names: by the attempt's `approval_id`, else by the
     receipt's `proposal_id`, else those of the same run and action, with an equal or no target. A name that nobody
     decided on is no approval: it does not fall through to the next way.
     """
@@ -110,7 +113,7 @@ def relied_on(effect: Effect, history: History, rules: Rulebook) -> Row | None:
             )
         if fits:
             candidates.append(decision)
-    return candidates[-1] if candidates else None
+    return candidates
 
 
 def _filled(decision: Row, history: History) -> Row:

@@ -93,7 +93,7 @@ def _checks_of_subject(
                     status=status,
                     decision_event_id=outcome.decision.event_id if outcome.decision else None,
                     cause_event_id=outcome.cause["event_id"] if outcome.cause else None,
-                    silent=status in SILENT and not _declared(history, rules, gate, shipment, outcome.cause),
+                    silent=status in SILENT and not _declared(history, rules, gate, shipment, previous, outcome.cause),
                     settled=outcome.status,
                 )
             )
@@ -206,12 +206,17 @@ def _covers_all(pipeline: dict[str, Any], decision: Decision, shipment: Shipment
     return per_digest and has_digest and shipment.digest is not None
 
 
-def _declared(history: History, rules: Rulebook, gate: str, shipment: Shipment, cause: Row | None) -> bool:
+def _declared(
+    history: History, rules: Rulebook, gate: str, shipment: Shipment, previous: Shipment | None, cause: Row | None
+) -> bool:
     """03: "unless the run's record or a waiver declared it before the shipment"."""
     tenant, run = shipment.row["tenant"], shipment.row["correlation_id"]
     in_time, _ = _decisions(history, rules, gate, shipment)
-    if any(decision.decision in ("skipped", "waived") for decision in in_time):
-        return True
+    for decision in in_time:
+        if decision.decision in ("skipped", "waived") and decision.row is not None:
+            expires, used = decision.row.get("expires_at"), previous is not None and decision.row["ts"] <= previous.ts
+            if not used and (expires is None or expires >= shipment.ts):
+                return True
     call_id = cause["call_id"] if cause else None
     for record in history.records:
         before = (record["tenant"], record["correlation_id"]) == (tenant, run) and record["ts"] <= shipment.ts

@@ -166,7 +166,7 @@ def claim_status(claim: Claim, claims: list[Claim], history: History, rules: Rul
     if effect.partial and not effect.verified:
         return "partial_as_executed"
     claimed, evidenced = claim.said.get("amount"), effect.field("amount")
-    if claimed is not None and evidenced is not None and abs(claimed - evidenced) > rules.amount_tolerance:
+    if claimed is not None and evidenced is not None and abs(claimed - evidenced) > rules.amount_tolerance + 1e-6:
         return "amount_break"
     return "matched"
 

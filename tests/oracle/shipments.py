@@ -47,8 +47,6 @@ def as_shipment(row: Row) -> Shipment | None:
 
     Author: 03, line 4: "the shipment's `author` (without one: its `by`)".
     """
-    if row["correlation_id"] is None:
-        return None
     kind = row["kind"]
     if kind == "artifact.shipment":
         author = row["author"] if row.get("author") is not None else row["by"]
@@ -85,6 +83,8 @@ def _when(history: History, shipment: Shipment, matchers: dict[str, Any]) -> boo
     """03, `when`: "same matchers, for conditional gates": one record or ticket event of the run satisfies them all."""
     if not matchers:
         return True
+    if shipment.row["correlation_id"] is None:  # no run, so nothing that is known of it
+        return False
     for row in history.rows:
         if (row["tenant"], row["correlation_id"]) != (shipment.row["tenant"], shipment.row["correlation_id"]):
             continue

@@ -93,7 +93,10 @@ def test_reused_unless_it_may_be() -> None:
     twice = [attempt("t1", 5), attempt("t2", 6)]
     assert broken(approval("a", 1), *twice) == [("approval_reused", "t2")]
     assert broken(approval("a", 1, single_use=False), *twice) == []
-    assert broken(approval("a", 1), approval("b", 2, approval_id="A2"), *twice) == [("approval_reused", "t2")]
+    # Two approvals are good for two alike actions, whichever they name.
+    assert broken(approval("a", 1), approval("b", 2, approval_id="A2"), *twice) == []
+    third = [*twice, attempt("t3", 7)]
+    assert broken(approval("a", 1), approval("b", 2, approval_id="A2"), *third) == [("approval_reused", "t3")]
     assert broken(approval("a", 1), approval("b", 8, approval_id="A2"), *[twice[0], attempt("t2", 9)]) == []
     # A second effect under one idempotency key is a duplicate execution, said once.
     assert broken(approval("a", 1), *[{**one, "idempotency_key": "K"} for one in twice]) == []

@@ -221,6 +221,7 @@ def test_other_subjects_calls_reports_proposals_and_xenia_outputs() -> None:
         ("agent.report", "task", "r", "gate_self_passed"),
         ("action.proposal", "P", "p", "gate_missing"),
         ("artifact.shipment", "out/a.md", "x1", "gate_missing"),
+        ("artifact.shipment", "out/a.md", "x3", "gate_missing"),
     }
     failed_ones = policy(pipelines=[one("tool.invocation", outcome=["success", "partial"])])
     assert [c.shipped_event_id for c in evaluate(events, failed_ones).gate_checks] == ["t2"]

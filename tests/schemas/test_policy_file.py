@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 import pytest
+from pydantic import BaseModel
 
 from sample_data import POLICIES, policy_path
 from schemas.errors import PolicyError
 from schemas.policy_file import check_rule_names, parse_policy, policy_digest
+from schemas.records import DecisionRecord, Sla
+from schemas.ticket_events import XeniaTicketCreated
 
 HEAD = 'name = "p"\nversion = 1\n'
 TOOL = '[[tools]]\nname = "issue_refund"\nprivilege = "write"\nside_effects = "irreversible"\n'
@@ -17,6 +22,8 @@ GATE = '[[gates]]\nname = "quality"\n'
 PIPELINE = (
     GATE + '[[pipelines]]\nname = "reply"\ngates = ["quality"]\n[pipelines.applies_to]\nkind = "artifact.shipment"\n'
 )
+WHEN = PIPELINE + "[pipelines.when]\n"
+REPLY = '[[pipelines]] "reply"'
 
 
 def complaint(text: str, *, yaml_syntax: bool = False) -> str:
@@ -39,12 +46,7 @@ def complaint(text: str, *, yaml_syntax: bool = False) -> str:
         (TOOL + 'recipt = "none"\n', '[[tools]] "issue_refund"', "recipt", "receipt"),
         (GATE + 'reviewer = ["a"]\n', '[[gates]] "quality"', "reviewer", "reviewers"),
         (GATE + 'maxage = "1h"\n', '[[gates]] "quality"', "maxage", "max_age"),
-        (
-            PIPELINE.replace('name = "reply"', 'name = "reply"\nseperate_author = true'),
-            '[[pipelines]] "reply"',
-            "seperate_author",
-            "separate_author",
-        ),
+        (PIPELINE.replace('"reply"', '"reply"\nseperate_author = true'), REPLY, "seperate_author", "separate_author"),
         ("[retry.transient]\nmax_retrys = 1\n", "[retry.transient]", "max_retrys", "max_retries"),
         ('[approvals]\nside_efects = ["irreversible"]\n', "[approvals]", "side_efects", "side_effects"),
         ("[budgets.default]\ndispatch = 8\n", "[budgets.default]", "dispatch", "dispatches"),
@@ -97,30 +99,21 @@ def test_a_key_that_resembles_nothing_gets_the_list_of_keys() -> None:
         (HEAD + TOOL + TOOL, ['[[tools]] has "issue_refund" more than once']),
         (
             HEAD + PIPELINE.replace('gates = ["quality"]', 'gates = ["qualty"]'),
-            ['pipeline "reply" needs gate "qualty"', "[[gates]]"],
+            ['pipeline "reply" needs gate "qualty", which no [[gates]] declares; did you mean "quality"?'],
         ),
-        (HEAD + PIPELINE.replace('gates = ["quality"]', "gates = []"), ['[[pipelines]] "reply"', "gates"]),
-        (
-            HEAD + PIPELINE.replace('["quality"]', '["quality", "quality"]'),
-            ['[[pipelines]] "reply"', "gates", "twice"],
-        ),
-        (
-            HEAD + PIPELINE.replace("artifact.shipment", "artifact.shipmnt"),
-            ['[[pipelines]] "reply"', "applies_to", '"artifact.shipmnt" is no subject', "artifact.shipment"],
-        ),
-        (HEAD + PIPELINE + 'colour = "red"\n', ['[[pipelines]] "reply"', '"colour" is no field of artifact.shipment']),
-        (
-            HEAD + PIPELINE + 'artifact_id = "a"\n',
-            ['[[pipelines]] "reply"', '"artifact_id" cannot be matched', "phase"],
-        ),
-        (
-            HEAD + PIPELINE + '[pipelines.when]\nprio = "P1"\n',
-            ['[[pipelines]] "reply"', "when", '"prio" is not known of a run', "priority"],
-        ),
-        (
-            HEAD + '[agents.a]\naliases = ["x"]\n[agents.b]\naliases = ["X"]\n',
-            ['agents "a" and "b" both go by "X"'],
-        ),
+        (HEAD + PIPELINE.replace('gates = ["quality"]', "gates = []"), [REPLY, "gates"]),
+        (HEAD + PIPELINE.replace('["quality"]', '["quality", "quality"]'), [REPLY, "gates", "twice"]),
+        (HEAD + PIPELINE.replace("shipment", "shipmnt"), [REPLY, "applies_to", '"artifact.shipmnt" is no subject']),
+        (HEAD + PIPELINE + 'colour = "red"\n', [REPLY, '"colour" is no field of artifact.shipment']),
+        (HEAD + PIPELINE + 'artifact_id = "a"\n', [REPLY, '"artifact_id" cannot be matched', "phase"]),
+        (HEAD + WHEN + 'prioritee = "P1"\n', ['when: "prioritee" is not known of a run; did you mean "priority"?']),
+        (HEAD + WHEN + 'zzz = "P1"\n', ['"zzz" is not known of a run; one of: agent, category', "terminal_state"]),
+        (HEAD + '[agents.a]\naliases = ["x"]\n[agents.b]\naliases = ["X"]\n', ['agents "a" and "b" both go by "X"']),
+        (HEAD + PIPELINE + "phase = []\n", ["applies_to phase: an empty list matches nothing; leave the key out or"]),
+        (HEAD + WHEN + "priority = []\n", ['[[pipelines]] "reply" when priority: an empty list matches nothing']),
+        (HEAD + "[approvals]\nby_kind = []\n", ["[approvals] by_kind: an empty list matches nothing"]),
+        (HEAD + '[sla.P1]\nfirst_response = "60m"\nwarn = "61m"\n', ["[sla.P1] warn: is later than first_response"]),
+        (HEAD + PIPELINE + "customer_facin = true\n", ['"customer_facin" is no', 'did you mean "customer_facing"?']),
         (HEAD + "[time\n", ["not valid TOML"]),
         ("just words", ["not valid TOML"]),
     ],
@@ -130,6 +123,70 @@ def test_a_wrong_value_is_named_with_its_place_and_what_is_allowed(text: str, pa
     said = complaint(text)
     for part in parts:
         assert part in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "matcher", "allowed"),
+    [
+        ("tool.invocation", 'side_effects = "ireversible"', '"none", "reversible", "irreversible", not "ireversible"'),
+        ("tool.invocation", 'outcome = ["success", "ok"]', '"denied", "failed", not "ok"'),
+        ("tool.invocation", 'privilege = "admin"', '"read", "write", "execute", not "admin"'),
+        ("tool.invocation", 'layer = "kitchen"', '"studio", "agent", not "kitchen"'),
+        ("tool.invocation", 'error_class = "timeout"', '"tool_instructions", "other", not "timeout"'),
+        ("tool.invocation", 'verified = "yes"', 'true, false, not "yes"'),
+        ("artifact.shipment", "customer_facing = 1", "true, false, not 1"),
+        ("artifact.shipment", 'customer_facing = "true"', 'true, false, not "true"'),
+        ("agent.report", 'claim = "done"', '"completed", "partial", "failed", not "done"'),
+    ],
+)
+def test_applies_to_takes_only_values_that_the_field_can_have(kind: str, matcher: str, allowed: str) -> None:
+    """A pipeline that waits for a value that no event can carry would guard nothing."""
+    said = complaint(HEAD + PIPELINE.replace("artifact.shipment", kind) + matcher + "\n")
+    assert said.startswith(f'[[pipelines]] "reply" applies_to: {matcher.split()[0]} must be one of ')
+    assert said.endswith(allowed)
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    [(DecisionRecord, field) for field in ("priority", "terminal_state", "clearance")]
+    + [(XeniaTicketCreated, field) for field in ("severity", "phase", "sla_state")]
+    + [(Sla, "state")],
+)
+def test_when_takes_only_values_that_a_run_can_have(model: type[BaseModel], field: str) -> None:
+    """Every value that the event models list, and no other."""
+    name = "sla_state" if model is Sla else field
+    annotation = model.model_fields[field].annotation
+    values = list(get_args(annotation if get_origin(annotation) is Literal else get_args(annotation)[0]))
+    text = HEAD + WHEN + f"{name} = "
+    assert parse_policy(text + json.dumps(values)).pipelines[0].when == {name: values}
+    said = complaint(text + '"zzz"')
+    assert said.startswith(f'[[pipelines]] "reply" when: {name} must be one of ')
+    assert said.endswith(', not "zzz"')
+    assert all(f'"{value}"' in said for value in values)
+
+
+def test_a_field_without_a_list_of_values_takes_any() -> None:
+    """A shipment's phase and a record's outcome are the producer's own words."""
+    text = HEAD + PIPELINE + 'phase = "notes"\n[pipelines.when]\noutcome = "refunded"\nintent = "billing"\n'
+    assert parse_policy(text).pipelines[0].when == {"outcome": ["refunded"], "intent": ["billing"]}
+
+
+@pytest.mark.parametrize("value", ["true", '"1"', "1.0"])
+@pytest.mark.parametrize(
+    ("head", "table", "key"),
+    [("", "the top level", "version"), (HEAD, "[retry.transient]", "max_retries")]
+    + [(HEAD, "[budgets.default]", key) for key in ("dispatches", "judge_cycles", "retries_per_caller")],
+)
+def test_a_whole_number_is_written_as_one(head: str, table: str, key: str, value: str) -> None:
+    """`max_retries = true` is not one retry."""
+    text = f"{head}{table}\n{key} = {value}" if head else f'name = "p"\n{key} = {value}'
+    assert complaint(text).startswith(f"{table} {key}: Input should be a valid integer")
+
+
+def test_a_warning_may_come_with_the_target() -> None:
+    """Only a later one is a mistake, and each may stand alone."""
+    text = '[sla.P1]\nfirst_response = "60m"\nwarn = "1h"\n[sla.P2]\nwarn = "2h"\n'
+    assert parse_policy(HEAD + text).sla["P1"].warn == timedelta(hours=1)
 
 
 def test_several_mistakes_are_counted_and_the_typo_comes_first() -> None:

@@ -26,10 +26,16 @@ late AS (
 ),
 
 declared AS (
-    -- Said beforehand, so not silent: a skip or waiver in time, or a record that admits the gate was out.
-    SELECT shipped_event_id, pipeline, gate
-    FROM int_gate_evidence
-    WHERE in_time AND decision IN ('skipped', 'waived')
+    -- Said beforehand, so not silent: a skip or waiver that still held and that no earlier shipment had used up, or a
+    -- record that admits the gate was out.
+    SELECT e.shipped_event_id, e.pipeline, e.gate
+    FROM int_gate_evidence AS e
+    INNER JOIN int_pipeline_subjects AS s ON s.event_id = e.shipped_event_id AND s.pipeline = e.pipeline
+    WHERE
+        e.in_time
+        AND e.decision IN ('skipped', 'waived')
+        AND (e.expires_us IS NULL OR e.expires_us >= s.ts_us)
+        AND (s.previous_ts_us IS NULL OR e.ts_us > s.previous_ts_us)
     UNION
     SELECT s.event_id, s.pipeline, g.gate
     FROM int_pipeline_subjects AS s

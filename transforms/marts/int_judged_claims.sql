@@ -1,4 +1,5 @@
 -- One row is one claim and the verdict on it.
+-- Amounts are binary floats: a millionth is below any currency's unit and above what adding them up may lose.
 SELECT
     c.*,
     m.pass,
@@ -16,7 +17,7 @@ SELECT
         WHEN c.executed AND e.complete AND e.receipt_event_id IS NULL
             AND t.receipt = 'required' THEN 'unreceipted_execution'
         WHEN c.executed AND NOT e.complete AND NOT e.verified THEN 'partial_as_executed'
-        WHEN c.executed AND abs(c.amount - e.amount) > p.amount_tolerance THEN 'amount_break'
+        WHEN c.executed AND abs(c.amount - e.amount) > p.amount_tolerance + 0.000001 THEN 'amount_break'
         WHEN c.executed THEN 'matched'
         WHEN e.effect_id IS NOT NULL THEN 'hidden_execution'
         WHEN u.event_id IS NOT NULL THEN 'unverifiable'

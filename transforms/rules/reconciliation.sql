@@ -38,7 +38,7 @@
 -- @rule unverifiable low
 --   means: A call ended without an answer and no receipt feed can tell whether it took effect.
 --   do: Look it up by hand; declare a receipt feed for the tool.
---   satisfied by: a receipt, or a later answer of the same call.
+--   satisfied by: a receipt that says what became of it.
 SELECT
     r.verdict AS rule,
     CASE WHEN r.status = 'pending' THEN 'pending' ELSE 'open' END AS status,

@@ -41,9 +41,7 @@ SELECT
     e.actor,
     e.claim
 FROM scope_events AS e
+-- A ticket file that names no ticket is a shipment all the same: nothing can have passed it.
 WHERE
-    coalesce(e.correlation_id, e.ticket_id) IS NOT NULL
-    AND (
-        e.kind IN ('artifact.shipment', 'tool.invocation', 'agent.report', 'action.proposal')
-        OR (e.kind LIKE 'xenia.%' AND e.path IS NOT NULL AND e.phase IN ('tickets', 'escalations'))
-    )
+    e.kind IN ('artifact.shipment', 'tool.invocation', 'agent.report', 'action.proposal')
+    OR (e.kind LIKE 'xenia.%' AND e.path IS NOT NULL AND e.phase IN ('tickets', 'escalations'))
