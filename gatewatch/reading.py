@@ -15,6 +15,7 @@ _SANDBOX = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
+    "memory_limit": "2GB",  # whatever is asked, the machine goes on
     "lock_configuration": "true",
 }
 

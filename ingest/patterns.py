@@ -151,6 +151,13 @@ it knows JSON's escapes, but neither checksums nor what is behind a boundary, so
 
 _MOST_PASSES = 8  # a mebibyte of numbers glued together must not take a pass for each of them
 
+_ESCAPE = re.compile(
+    r"(?<!\\)\\++(?:(?P<slash>/)"
+    r"|u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\++u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|u(?P<code>(?![dD][89a-fA-F])[0-9a-fA-F]{4}))"
+)
+"""What JSON may write for a character, behind one backslash or, in JSON inside JSON, several; no lone surrogate."""
+
 _HASHED_REFERENCE = re.compile(r"customer:[0-9a-f]{6,64}")
 
 
@@ -159,6 +166,26 @@ def hashed_reference(reference: str) -> str:
     if _HASHED_REFERENCE.fullmatch(reference):
         return reference
     return "customer:" + hashlib.sha256(reference.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def unescaped(text: str) -> str:
+    r"""The text with each ``\uXXXX`` and ``\/`` as its character, until none is left; an unprintable one is a space."""
+    for _ in range(_MOST_PASSES):
+        plain = _ESCAPE.sub(_character, text)
+        if plain == text:
+            return text
+        text = plain  # once more: the character may be part of another escape
+    return _ESCAPE.sub(" ", text)
+
+
+def _character(escape: re.Match[str]) -> str:
+    if escape["slash"]:
+        return "/"
+    if escape["code"]:
+        char = chr(int(escape["code"], 16))
+    else:
+        char = chr(0x10000 + ((int(escape["high"], 16) & 0x3FF) << 10) + (int(escape["low"], 16) & 0x3FF))
+    return char if char.isprintable() else " "
 
 
 def scrub(text: str, counts: Counter[str]) -> str:

@@ -21,7 +21,7 @@ from pydantic_core import from_json
 from ingest import dialects
 from ingest.contract import Judged, judge, judge_object
 from ingest.lines import Line, OverLong
-from ingest.patterns import SUSPECT, hashed_reference, scrub
+from ingest.patterns import SUSPECT, hashed_reference, scrub, unescaped
 from ingest.redact_record import redact_record
 from ingest.shape import SHAPES, Shape
 from schemas.fields import TEXT_MAX
@@ -80,7 +80,7 @@ def redact_line(line: bytes, dialect: str, counts: Counter[str]) -> bytes:
         parsed = from_json(line, allow_inf_nan=False)
         json.loads(line, object_pairs_hook=lambda found: _shadowed(found, pairs))
     except (ValueError, RecursionError):
-        return _scrub_bytes(line, counts)
+        return _redact_broken(line, dialect, counts)
     if dialect == dialects.DECISION_RECORD:
         if not isinstance(judge(line, dialect), Judged):
             clean = _deep(parsed, counts)
@@ -121,8 +121,19 @@ def _marked(value: Any) -> Any:
     return f"{_OVERFLOW}{'-' if value < 0 else ''}1e999{_OVERFLOW}" if overflowed else value
 
 
-def _scrub_bytes(line: bytes, counts: Counter[str]) -> bytes:
-    """A line that is no JSON, as text."""
+def _redact_broken(line: bytes, dialect: str, counts: Counter[str]) -> bytes:
+    """A line that is no JSON: with its escapes resolved when that shows something, else as it stands."""
+    text = line.decode("utf-8", "surrogateescape")
+    resolved = unescaped(text)
+    if resolved == text:
+        return _scrub_broken(text, counts).encode("utf-8", "surrogateescape")
+    found: Counter[str] = Counter()
+    clean = redact_line(resolved.encode("utf-8", "surrogateescape"), dialect, found)
+    counts.update(found)
+    return clean if found else line
+
+
+def _scrub_broken(text: str, counts: Counter[str]) -> str:
 
     def hashed(match: re.Match[str]) -> str:
         reference = hashed_reference(match[2])
@@ -130,8 +141,7 @@ def _scrub_bytes(line: bytes, counts: Counter[str]) -> bytes:
             counts[CUSTOMER_REF] += 1
         return f"{match[1]}{reference}{match[3]}"
 
-    text = _REFERENCE.sub(hashed, line.decode("utf-8", "surrogateescape"))
-    return scrub(text, counts).encode("utf-8", "surrogateescape")
+    return scrub(_REFERENCE.sub(hashed, text), counts)
 
 
 def _clean(parsed: Any, dialect: str, counts: Counter[str]) -> Any:

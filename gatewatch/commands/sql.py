@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import click
 import duckdb
 
@@ -14,11 +16,17 @@ from gatewatch.reading import snapshot
 @click.command()
 @click.argument("query")
 @click.option("--limit", type=click.IntRange(min=1), default=1000, show_default=True, help="At most so many rows.")
+@click.option(
+    "--timeout", type=click.IntRange(min=1), default=60, show_default=True, help="Seconds until it is stopped."
+)
 @json_option
 @pass_context
-def sql(context: Context, query: str, limit: int, as_json: bool) -> None:
+def sql(context: Context, query: str, limit: int, timeout: int, as_json: bool) -> None:
     """Run one read-only QUERY on the snapshot: no files, no network, no settings."""
     with snapshot(context.data) as con:
+        # A query that never ends, or eats the machine, is the writer's problem too: both run here.
+        alarm = threading.Timer(timeout, con.interrupt)
+        alarm.start()
         try:
             statements = con.extract_statements(query)
             if len(statements) != 1:
@@ -26,8 +34,12 @@ def sql(context: Context, query: str, limit: int, as_json: bool) -> None:
             result = con.execute(statements[0])
             names = _distinct([column[0] for column in result.description or ()])
             rows = result.fetchmany(limit + 1)
+        except duckdb.InterruptException:
+            raise InputError(f"the query was stopped after {timeout} s; ask for less, or raise --timeout") from None
         except duckdb.Error as error:
             raise InputError(f"the query failed: {clean(' '.join(str(error).split()))[:500]}") from None
+        finally:
+            alarm.cancel()
     if len(rows) > limit:
         rows = rows[:limit]
         say(f"only the first {limit} rows are shown; raise --limit for more")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -67,6 +67,11 @@ def looks_like_record(text: str) -> bool:
 
 def yaml_span(text: str) -> tuple[int, int]:
     """Where the YAML stands: the first fenced block with a `decision_id`, else the first one, else the whole text."""
+    spans = _fenced(text)
+    return next((span for span in spans if _ID_LINE.search(text, *span)), spans[0] if spans else (0, len(text)))
+
+
+def _fenced(text: str) -> list[tuple[int, int]]:
     spans = []
     position = 0
     while opening := _FENCE.search(text, position):
@@ -75,7 +80,7 @@ def yaml_span(text: str) -> tuple[int, int]:
         end = closing.search(text, opening.end())
         spans.append((opening.end(), end.start() if end else len(text)))
         position = end.end() if end else len(text)
-    return next((span for span in spans if _ID_LINE.search(text, *span)), spans[0] if spans else (0, len(text)))
+    return spans
 
 
 def read(line: Mapping[str, Any]) -> Record:
@@ -85,7 +90,7 @@ def read(line: Mapping[str, Any]) -> Record:
         raise NoRecord("is no decision record as the reader writes them: path or text is missing")
     start, end = yaml_span(text)
     document = read_yaml(text[start:end])
-    warnings = _lines_left_out(document, text.count("\n", 0, start) + 1)
+    warnings = [*_lines_left_out(document, text.count("\n", 0, start) + 1), *_other_blocks(text, start)]
     fields = _fields(document, warnings)
     fields |= {"event_id": _event_id(fields["decision_id"], text), "kind": "decision.record", "ts": _PROVISIONAL}
     event = _validated(fields, warnings)
@@ -104,9 +109,18 @@ def _event_id(decision_id: str, text: str) -> str:
 
 def _lines_left_out(document: Document, first_line: int) -> list[str]:
     return [
-        f"line {first_line + index} is not valid YAML and was left out: {short(line)}"
-        for index, line in document.dropped
+        f"line {first_line + index} {reason} and was left out: {short(line)}"
+        for index, reason, line in document.dropped
     ]
+
+
+def _other_blocks(text: str, read_from: int) -> Iterator[str]:
+    line = done = 0
+    for start, _ in _fenced(text):
+        line += text.count("\n", done, start)
+        done = start
+        if start != read_from:
+            yield f"line {line} begins another yaml block, which was not read"
 
 
 def _fields(document: Document, warnings: list[str]) -> dict[str, Any]:

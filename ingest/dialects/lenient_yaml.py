@@ -18,30 +18,63 @@ _MAX_TRIES = 20
 _RETRY_BUDGET = 1 << 19
 """Characters that may be read again while looking for broken lines: PyYAML reads about 200 kB/s."""
 
+_INVALID = "is not valid YAML"
+_BREAKS = "\r\n\x85\u2028\u2029"
 _LINE_ENDS = re.compile(r"(?<=\n)|(?<=\r)(?!\n)|(?<=[\x85\u2028\u2029])")
 _CONTINUES = re.compile(r"[ \t#\r\n]|-[ \t\r\n]|-$|$")
 
 
 class _Refused(yaml.MarkedYAMLError):
-    """Valid YAML that is not read."""
+    """Valid YAML that is not read; the problem completes the sentence "line 7 ... and was left out"."""
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's composer, without aliases and with bounded nesting."""
+    """PyYAML's composer, without aliases, with bounded nesting, and with tabs for spaces, except to indent with."""
 
     depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        event: yaml.NodeEvent = self.peek_event()  # type: ignore[no-untyped-call]
         mark: yaml.Mark = event.start_mark  # type: ignore[assignment]
-        if isinstance(event, yaml.AliasEvent):
-            raise _Refused(problem="aliases are not read", problem_mark=mark)
+        if isinstance(event, yaml.AliasEvent) or event.anchor in self.anchors:
+            raise _Refused(problem="uses a YAML anchor or alias, which is not read,", problem_mark=mark)
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise _Refused(problem="is nested too deeply", problem_mark=mark)
         node: yaml.Node | None = super().compose_node(parent, index)
         self.depth -= 1
         return node
+
+    def scan_to_next_token(self) -> None:
+        super().scan_to_next_token()
+        while self.peek() == "\t":
+            length = self._blanks()
+            if self._indents() and self.peek(length) not in f"\0#{_BREAKS}":
+                return
+            self.forward(length)
+            super().scan_to_next_token()
+
+    def scan_plain_spaces(self, indent: int, start_mark: yaml.Mark) -> list[str] | None:
+        length = self._blanks()
+        if "\t" in self.prefix(length):
+            self.forward(length)
+            if self.peek() not in _BREAKS:
+                return [" " * length]
+        chunks: list[str] | None = super().scan_plain_spaces(indent, start_mark)
+        return chunks
+
+    def _blanks(self) -> int:
+        length = 0
+        while self.peek(length) in " \t":
+            length += 1
+        return length
+
+    def _indents(self) -> bool:
+        """Whether nothing but blanks stands before the present place in its line."""
+        before = self.pointer - 1
+        while before >= 0 and self.buffer[before] in " \t":
+            before -= 1
+        return before < 0 or self.buffer[before] in _BREAKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +88,10 @@ class Entry:
 
 @dataclass(slots=True)
 class Document:
-    """A top-level mapping and the numbers (from 0) and texts of the lines that had to be left out."""
+    """A top-level mapping, and of each line that had to be left out the number (from 0), the reason and the text."""
 
     entries: list[Entry] = field(default_factory=list)
-    dropped: list[tuple[int, str]] = field(default_factory=list)
+    dropped: list[tuple[int, str, str]] = field(default_factory=list)
 
 
 def read(text: str) -> Document:
@@ -67,7 +100,7 @@ def read(text: str) -> Document:
     lines = [line for line in _LINE_ENDS.split(text) if line]
     for number, line in enumerate(lines):
         if Reader.NON_PRINTABLE.search(line):
-            document.dropped.append((number, line.strip()))
+            document.dropped.append((number, _INVALID, line.strip()))
             lines[number] = _blank(line)
     try:
         root = _compose("".join(lines))
@@ -81,7 +114,7 @@ def read(text: str) -> Document:
     for first, block in _blocks(lines):
         nodes, lost, spent = _read_block(block, budget)
         document.entries += [Entry(key, value, offset) for key, value in nodes]
-        document.dropped += [(first + index, block[index].strip()) for index in lost]
+        document.dropped += [(first + index, reason, block[index].strip()) for index, reason in lost.items()]
         budget -= spent
         offset += sum(map(len, block))
     document.dropped.sort()
@@ -98,7 +131,7 @@ def _compose(text: str) -> yaml.Node | None:
 
 
 def _blank(line: str) -> str:
-    content = line.rstrip("\r\n\x85\u2028\u2029")
+    content = line.rstrip(_BREAKS)
     return " " * len(content) + line[len(content) :]
 
 
@@ -116,47 +149,55 @@ def _blocks(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
 _Pairs = list[tuple[yaml.Node, yaml.Node]]
 
 
-def _read_block(block: list[str], budget: int) -> tuple[_Pairs, list[int], int]:
-    """The pairs of one block, the indices of the lines left out, and the characters spent on looking for them."""
+def _read_block(block: list[str], budget: int) -> tuple[_Pairs, dict[int, str], int]:
+    """The pairs of one block, why which lines were left out, and the characters spent on looking for them."""
     lines = list(block)
-    lost: list[int] = []
+    lost: dict[int, str] = {}
+    refused: dict[int, str] = {}
     size = sum(map(len, lines))
     spent = 0
     while True:
-        pairs, suspects = _try(lines)
+        pairs, suspects, refusal = _try(lines)
         if pairs is not None:
-            return pairs, sorted(lost), spent
+            return pairs, lost, spent
+        refused |= refusal
         if not suspects or len(lost) >= _MAX_TRIES or spent + size * len(suspects) > budget:
             break
         spent += size * len(suspects)
         worst = _best_to_drop(lines, suspects)
         if not lines[worst].strip() or worst == _head(lines):
             break  # what stands under a lost head line would move to where it does not belong
-        lost.append(worst)
+        lost[worst] = refused.get(worst, _INVALID)
         lines[worst] = _blank(lines[worst])
-    return [], [index for index, line in enumerate(block) if line.strip() and not line.lstrip().startswith("#")], spent
+    other = next((f"belongs to an entry that {reason}" for reason in refused.values()), _INVALID)
+    content = [index for index, line in enumerate(block) if line.strip() and not line.lstrip().startswith("#")]
+    return [], {index: refused.get(index, other) for index in content}, spent
 
 
 def _head(lines: list[str]) -> int:
     return next((index for index, line in enumerate(lines) if not _CONTINUES.match(line)), 0)
 
 
-def _try(lines: list[str]) -> tuple[_Pairs | None, list[int]]:
-    """The pairs of a block that can be read, else the indices of the lines that may be at fault, likeliest first."""
+def _try(lines: list[str]) -> tuple[_Pairs | None, list[int], dict[int, str]]:
+    """The pairs of a block that can be read, else the indices of the lines that may be at fault, likeliest first.
+
+    Last, the line that is valid but refused, with the reason.
+    """
     try:
         node = _compose("".join(lines))
     except yaml.MarkedYAMLError as error:
         problem = error.problem_mark.line if error.problem_mark else 0
         context = error.context_mark.line if error.context_mark else problem
         likely = dict.fromkeys((context, problem, problem - 1))
-        return None, [index for index in likely if 0 <= index < len(lines) and lines[index].strip()]
+        refusal = {problem: str(error.problem)} if isinstance(error, _Refused) else {}
+        return None, [index for index in likely if 0 <= index < len(lines) and lines[index].strip()], refusal
     except yaml.YAMLError:
-        return None, []
+        return None, [], {}
     if node is None:
-        return [], []
+        return [], [], {}
     if isinstance(node, yaml.MappingNode):
-        return node.value, []
-    return None, []
+        return node.value, [], {}
+    return None, [], {}
 
 
 def _best_to_drop(lines: list[str], suspects: list[int]) -> int:
@@ -164,7 +205,7 @@ def _best_to_drop(lines: list[str], suspects: list[int]) -> int:
     reach: dict[int, int] = {}
     for index in suspects:
         trial = [*lines[:index], _blank(lines[index]), *lines[index + 1 :]]
-        pairs, next_suspects = _try(trial)
+        pairs, next_suspects, _ = _try(trial)
         if pairs is not None and index != _head(lines):
             return index
         reach[index] = max(next_suspects, default=-1)

@@ -79,3 +79,11 @@ def test_two_columns_of_one_name_are_both_in_the_document(real: Real) -> None:
     """A join of two tables has them; a column that vanishes from the JSON would be data lost in silence."""
     (row,) = gatewatch("--data", real[0], "sql", "SELECT 1 AS a, 2 AS a", "--json").json["rows"]
     assert sorted(row.values()) == [1, 2]
+
+
+def test_a_query_that_never_ends_is_stopped(sample: Path) -> None:
+    """One analyst's runaway query must not take the machine from the pipeline."""
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    result = gatewatch("--data", sample, "sql", endless, "--timeout", 1)
+    assert result.code == 2
+    assert "the query was stopped after 1 s" in result.complaint

@@ -182,11 +182,30 @@ def test_the_fenced_block_with_the_id_is_the_record() -> None:
         "```yaml\ndecision_id: z\n```\n"
     )
     assert _fields(text)["decision_id"] == "d"
+    assert read(_entry(text)).warnings == (
+        "line 2 begins another yaml block, which was not read",
+        "line 10 begins another yaml block, which was not read",
+    )
     unclosed = "```yaml\ndecision_id: e\nterminal_state: RESOLVED\n"
     assert _fields(unclosed)["decision_id"] == "e"
     crlf = record("f").replace("\n", "\r\n")
     assert _fields(crlf)["decision_id"] == "f"
     assert read(_entry(crlf)).warnings == ()
+
+
+def test_tabs_separate_like_spaces() -> None:
+    found = read(_entry("```yaml\ndecision_id:\tDR-A\nterminal_state: \tRESOLVED\t\n```\n"))
+    assert (found.event.decision_id, found.event.terminal_state, found.warnings) == ("DR-A", "RESOLVED", ())
+
+
+def test_an_alias_is_refused_as_one() -> None:
+    found = read(
+        _entry("decision_id: d\nterminal_state: RESOLVED\nbase: &b {rubric_id: r}\nrubric_verdicts: [*b, *b]\n")
+    )
+    assert found.event.rubric_verdicts is None
+    assert found.warnings == (
+        "line 4 uses a YAML anchor or alias, which is not read, and was left out: rubric_verdicts: [*b, *b]",
+    )
 
 
 def test_long_ids_stay_within_the_contract() -> None:

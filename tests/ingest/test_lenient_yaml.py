@@ -21,7 +21,7 @@ KNOWN = {name: info.annotation for name, info in fields_of(DecisionRecordEvent).
 def _values(text: str, known: dict[str, Any] | None = None) -> tuple[dict[str, Any], list[int]]:
     document = read(text)
     pairs = [(entry.key, entry.value) for entry in document.entries]
-    return mapping_of(pairs, known or {}, "", lambda told: None), [number for number, _ in document.dropped]
+    return mapping_of(pairs, known or {}, "", lambda told: None), [number for number, *_ in document.dropped]
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,14 @@ def _values(text: str, known: dict[str, Any] | None = None) -> tuple[dict[str, A
         ("k: @x\n  under: 1\nz: 1\n", {"z": 1}, [0, 1]),
         ("a: x\x01y\nb: 2\n", {"b": 2}, [0]),
         ("a: &x [1]\nb: *x\nc: 3\n", {"a": [1], "c": 3}, [1]),
+        ("s:\n  - &x 1\n  - &x 2\n", {"s": [1]}, [2]),
+        ("a:\tb\nc\t:\t1\t# d\n-x:\t[1,\t2]\t\n", {"a": "b", "c": 1, "-x": [1, 2]}, []),
+        (
+            "l:\n-\tx\ty\t\n  z\n\t\n  \t# c\nd: 'p\tq'\ne: |\n  r\ts\n",
+            {"l": ["x y z"], "d": "p\tq", "e": "r\ts\n"},
+            [],
+        ),
+        ("s:\n  \ta: 1\nt: x\n \tb: 1\n", {"s": None, "t": "x"}, [1, 3]),
         ("a: 1\r\nbroken\r\nb: 2\r\n", {"a": 1, "b": 2}, [1]),
         ("a: 1\n---\nb: 2\n", {"a": 1, "b": 2}, [1]),
         ("t: >\n  folded\n  text: [not, yaml\n\nb: |\n  x\n", {"t": "folded text: [not, yaml\n", "b": "x\n"}, []),
@@ -106,6 +114,20 @@ def test_the_last_of_repeated_keys_counts_and_is_warned_of() -> None:
     pairs = [(entry.key, entry.value) for entry in document.entries]
     assert mapping_of(pairs, {}, "", told.append) == {"a": 2, "b": {"c": 1}}
     assert told == ["a: is given twice with different values"]
+
+
+def test_what_is_refused_is_not_called_invalid() -> None:
+    alias = "uses a YAML anchor or alias, which is not read,"
+    document = read("a: &b {x: 1}\nc: [*b, *b]\nd:\n  - *b\n  - broken: [\ne: [{x: 1,\n  y: *b}]\nbroken\n")
+    assert [(number, reason) for number, reason, _ in document.dropped] == [
+        (1, alias),
+        (3, alias),
+        (4, "is not valid YAML"),
+        (5, f"belongs to an entry that {alias}"),
+        (6, alias),
+        (7, "is not valid YAML"),
+    ]
+    assert [reason for _, reason, _ in read("a: " + "[" * 50 + "]" * 50).dropped] == ["is nested too deeply"]
 
 
 def test_nodes_keep_their_place() -> None:
@@ -172,5 +194,5 @@ def test_valid_yaml_loses_nothing_and_the_rest_never_raises(text: str) -> None:
         valid = False
     if valid:
         assert document.dropped == []
-    numbers = [number for number, _ in document.dropped]
+    numbers = [number for number, *_ in document.dropped]
     assert numbers == sorted(set(numbers))

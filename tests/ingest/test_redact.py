@@ -124,6 +124,32 @@ def test_escapes_hide_nothing(escaped: bytes) -> None:
     assert _object(content)["reason"] in ("[email]", "[phone]")
 
 
+@pytest.mark.parametrize(
+    ("content", "clean"),
+    [
+        (rb"not json alice7\u0040example.com \xff", rb"not json [email] \xff"),
+        (rb'{"m":"\u003calice.m\u00fcller@example.com\u003e', rb'{"m":"<[email]>'),
+        (rb"not json \"alice7\\u0040example.com\"", rb"not json \"[email]\""),
+        (rb"not json alice7\u005c\u00750040example.com", rb"not json [email]"),
+        (rb"a line\u000a555-123-4567", rb"a line [phone]"),
+        (rb"a line \ud83d\ude00555-123-4567 \ud83d", "a line \U0001f600[phone] ".encode() + rb"\ud83d"),
+        (rb"bearer ab1\/cd2\/ef3\/gh4\/ij5,", rb"bearer [secret],"),
+        (rb'{"customer_ref"\u003a4711}', rb'{"customer_ref":"customer:de650d61f5bd166a"}'),
+        (rb"jane@example.com " + b"\\" * 9 + rb"\u\u\u\u\u\u\u\u\u\u" + b"0075" * 10, None),
+    ],
+)
+def test_escapes_in_a_broken_line_hide_nothing(content: bytes, clean: bytes | None) -> None:
+    found, counts = _redacted(content)
+    assert counts
+    assert clean in (found, None)
+    assert _redacted(found) == (found, {})
+
+
+@pytest.mark.parametrize("content", [rb"not json caf\u00e9 \u0040 a\/b \ud83d\ude00", rb"git\u0040github.com: \u000a"])
+def test_escapes_that_hide_nothing_keep_their_bytes(content: bytes) -> None:
+    assert _redacted(content) == (content, {})
+
+
 @pytest.mark.parametrize("free", ["customer:7f3a9c21", "customer:" + "0" * 64, None])
 def test_hashed_references_stay(free: str | None) -> None:
     content = line(kind="xenia.escalated", customer_ref=free)

@@ -62,4 +62,6 @@ def test_shipments_are_artifacts_and_ticket_files() -> None:
             ("s1", "a", "hestia", "metis", "c1", False),
             ("x1", "out/T-1.md", "hestia", None, "T-1", True),
             ("x2", "out/T-1.md", "hestia", None, "T-1", True),
+            # Without a ticket it left the house all the same.
+            ("x5", "out/T-1.md", "hestia", None, None, True),
         ]
