@@ -9,7 +9,7 @@ from ingest.ledger.segments import Segments, Stored
 from ingest.ledger.store import Store
 from ingest.validate import Validator
 
-_REBUILD = "`gatewatch rebuild` makes the database again from what the ledger holds"
+_REBUILD = "`gatewatch rebuild --force` makes the database again from what the ledger holds"
 
 
 def recover(ledger: Segments, store: Store, validator: Validator) -> tuple[int, int]:

@@ -161,9 +161,10 @@ def test_a_ledger_that_was_cut_in_the_middle(copy: Path) -> None:
         result = gatewatch("--data", copy, "ingest", XENIA)
         assert result.code == 3
         assert str(segment) in result.complaint
-        assert "`gatewatch rebuild`" in result.complaint
+        assert "`gatewatch rebuild --force`" in result.complaint
     assert gatewatch("--data", copy, "check").code == 1  # readers still have the last snapshot
-    assert gatewatch("--data", copy, "rebuild").code == 0
+    assert gatewatch("--data", copy, "rebuild").code == 3  # not by mistake: the database is all that is left of it
+    assert gatewatch("--data", copy, "rebuild", "--force").code == 0
     assert gatewatch("--data", copy, "ingest", XENIA).code == 0
     rows = gatewatch("--data", copy, "sql", "SELECT count(*) AS n FROM events", "--json").json["rows"]
     assert rows == [{"n": 6}]
