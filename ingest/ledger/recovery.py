@@ -9,7 +9,7 @@ from ingest.ledger.segments import Segments, Stored
 from ingest.ledger.store import Store
 from ingest.validate import Validator
 
-_REBUILD = "`gatewatch rebuild --force` makes the database again from what the ledger holds"
+_AGAIN = "makes the database again from what the ledger holds"
 
 
 def recover(ledger: Segments, store: Store, validator: Validator) -> tuple[int, int]:
@@ -24,7 +24,7 @@ def recover(ledger: Segments, store: Store, validator: Validator) -> tuple[int, 
     if end is not None:
         last = next(ledger.read(end.location.segment, end.location.offset))
         if last.leaf != end.leaf:
-            raise StoreError(f"{store.path} was not made from this ledger: {_REBUILD}")
+            raise StoreError(f"{store.path} was not made from this ledger: `gatewatch rebuild` {_AGAIN}")
         next_seq, after = end.next_seq, end.location.end
     ledger.open_for_append(*after)
     applied = 0
@@ -63,5 +63,5 @@ def _check_extent(ledger: Segments, store: Store) -> None:
             )
         raise StoreError(
             f"{store.path} is ahead of the ledger: {ledger.path(segment)} ends at byte {size}, but the database knows "
-            f"{known} bytes of it; put the ledger back from a backup, or {_REBUILD}"
+            f"{known} bytes of it; put the ledger back from a backup, or `gatewatch rebuild --force` {_AGAIN}"
         )
