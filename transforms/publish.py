@@ -18,6 +18,7 @@ from pathlib import Path
 
 import duckdb
 
+from ingest.ledger.segments import fsync_path
 from ingest.ledger.tables import BATCHES, QUARANTINE, SOURCES
 from schemas.columns import EVENT_COLUMNS
 from schemas.policy import Policy
@@ -89,11 +90,11 @@ def publish(con: duckdb.DuckDBPyConnection, work: Path, data: Path, about: About
         con.execute("CHECKPOINT")
         shutil.copyfile(work, draft)
         _prepare(draft, number, about)
-        _sync(draft)
+        fsync_path(draft)
         draft.rename(target)
-        _sync(folder)
+        fsync_path(folder)
         _point(data / "gatewatch.duckdb", Path("published") / target.name)
-        _sync(data)
+        fsync_path(data)
         for _, old in sorted(_versions(folder))[:-KEPT]:
             old.unlink()
     except (OSError, duckdb.IOException) as error:
@@ -171,14 +172,6 @@ def _comment_columns(con: duckdb.DuckDBPyConnection) -> None:
 def _literal(text: str) -> str:
     # COMMENT takes no parameters; the texts are our own, from files of this package.
     return "'" + text.replace("'", "''") + "'"
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _point(link: Path, target: Path) -> None:

@@ -202,7 +202,7 @@ class Segments:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
             self._size = os.fstat(self._file).st_size
             self._at("ledger.segment")
-            fsync_directory(self.directory)
+            fsync_path(self.directory)
         except OSError as error:
             raise disk_error(error, path) from None
 
@@ -213,9 +213,9 @@ class Segments:
             self._file = _CLOSED
 
 
-def fsync_directory(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY)
+def fsync_path(path: Path) -> None:
+    """Make a file, or the names in a directory, durable. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

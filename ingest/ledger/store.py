@@ -19,7 +19,7 @@ import polars as pl
 from ingest.accounting import Accounting
 from ingest.errors import DiskError, IngestError, LockedError, StoreError, disk_error
 from ingest.ledger import rows
-from ingest.ledger.segments import Location, Stored, fsync_directory
+from ingest.ledger.segments import Location, Stored, fsync_path
 from ingest.ledger.tables import STORE_VERSION, create_tables, layout
 from ingest.lines import Position
 from ingest.validate import Validated
@@ -99,7 +99,7 @@ def replace_database(fresh: Path, path: Path, at: Callable[[str], None]) -> None
         at("store.replace")
         fresh.replace(path)
         at("store.replaced")
-        fsync_directory(path.parent)
+        fsync_path(path.parent)
     except OSError as error:
         raise disk_error(error, path) from None
 

@@ -131,7 +131,7 @@ def test_old_snapshots_go_and_a_reader_of_one_is_not_disturbed(desk: Desk) -> No
         assert reader.execute("SELECT snapshot FROM about").fetchall() == [(number,)]
 
 
-@pytest.mark.parametrize("step", ["shutil.copyfile", "transforms.publish._prepare", "transforms.publish._sync"])
+@pytest.mark.parametrize("step", ["shutil.copyfile", "transforms.publish._prepare", "transforms.publish.fsync_path"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
 def test_a_disk_error_leaves_the_former_snapshot(
     step: str, number: int, desk: Desk, monkeypatch: pytest.MonkeyPatch
