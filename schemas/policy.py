@@ -238,6 +238,16 @@ class Time(_Table):
     idle_after: Duration = timedelta(minutes=5)
     fcr_window: Duration = timedelta(days=7)
     grace: Annotated[Duration, Field(description="Of checks that belong to no pipeline.")] = timedelta(seconds=60)
+    run_timeout: Annotated[Duration, Field(description="Of a run that stands still before it is closed.")] = timedelta(
+        hours=24
+    )
+
+
+class Routing(_Table):
+    """What a request may be given whose intent nobody could tell."""
+
+    unknown_families: list[Slug] = ["unknown"]
+    unknown_tools: Limit = 3
 
 
 class Policy(_Table):
@@ -254,6 +264,7 @@ class Policy(_Table):
     budgets: dict[Name, Budget] = {}
     sla: dict[Literal["P1", "P2", "P3", "P4"], SlaTarget] = {}
     agents: dict[Name, Agent] = {}
+    routing: Routing = Routing()
     severity: dict[Name, Severity] = {}
 
     @model_validator(mode="after")

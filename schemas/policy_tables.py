@@ -89,12 +89,19 @@ def policy_tables(policy: Policy) -> dict[str, PolicyTable]:
             "how long evidence may take",
             _columns(
                 "allowed_lateness_us:BIGINT clock_skew_us:BIGINT idle_after_us:BIGINT fcr_window_us:BIGINT "
-                "grace_us:BIGINT"
+                "grace_us:BIGINT run_timeout_us:BIGINT"
             ),
             [
                 tuple(
                     _us(d)
-                    for d in (time.allowed_lateness, time.clock_skew, time.idle_after, time.fcr_window, time.grace)
+                    for d in (
+                        time.allowed_lateness,
+                        time.clock_skew,
+                        time.idle_after,
+                        time.fcr_window,
+                        time.grace,
+                        time.run_timeout,
+                    )
                 )
             ],
         ),
@@ -185,6 +192,16 @@ def policy_tables(policy: Policy) -> dict[str, PolicyTable]:
             "the response targets of a priority",
             _columns("priority:VARCHAR first_response_us:BIGINT warn_us:BIGINT"),
             [(priority, _us(target.first_response), _us(target.warn)) for priority, target in policy.sla.items()],
+        ),
+        "policy_routing": PolicyTable(
+            "how many tools a request of unknown intent may be granted",
+            _columns("unknown_tools:BIGINT"),
+            [(policy.routing.unknown_tools,)],
+        ),
+        "policy_unknown_families": PolicyTable(
+            "a task family that stands for an unknown intent",
+            _columns("task_family:VARCHAR"),
+            [(name,) for name in dict.fromkeys(policy.routing.unknown_families)],
         ),
         "policy_agents": PolicyTable(
             "a name that an agent goes by",

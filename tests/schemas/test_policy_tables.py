@@ -115,7 +115,7 @@ def test_a_matcher_is_one_row_for_each_value() -> None:
 
 def test_durations_are_microseconds_and_gates_keep_their_order() -> None:
     """1500 ms is 1,500,000 µs; the order of the gates is the order in which they must pass."""
-    assert rows("policy_time") == [(30_000_000, 1_500_000, 300_000_000, 604_800_000_000, 60_000_000)]
+    assert rows("policy_time") == [(30_000_000, 1_500_000, 300_000_000, 604_800_000_000, 60_000_000, 86_400_000_000)]
     assert rows("policy_pipeline_gates") == [("reply", 1, "quality"), ("reply", 2, "clearance")]
     assert rows("policy_sla") == [("P1", 3_600_000_000, None)]
     assert rows("policy_approvals") == [(86_400_000_000, 0.0)]
