@@ -24,11 +24,12 @@ LOCK := $(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-
 	--custom-compile-command "make lock" $(LOCK_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dev lint types arrows lock clean moved
+.PHONY: help demo test bench dev lint types arrows lock clean moved
 
 help:
 	@echo "make demo     sample data, ledger, database, findings and the dashboard, from nothing"
 	@echo "make test     every test that this machine can run; skips say why"
+	@echo "make bench    ratios: cost of a refresh as history grows, a full refresh, findings against the truth (an hour)"
 	@echo "make lint     ruff (check and format)"
 	@echo "make types    mypy"
 	@echo "make arrows   import-linter: imports only point down"
@@ -41,6 +42,12 @@ demo: $(VENV)/.demo
 # In CI a skip counts as a failure unless this platform cannot run the test at all: tests/plugin_skips.py.
 test: $(VENV)/.dev
 	$(BIN)/pytest -ra $(if $(filter true,$(CI)),-p tests.plugin_skips) $(PYTEST_ARGS)
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.refresh_growth
+	$(BIN)/python -m benchmarks.refresh_growth --anywhere
+	$(BIN)/python -m benchmarks.full_refresh
+	$(BIN)/python -m benchmarks.truth
 
 dev: $(VENV)/.dev
 

@@ -15,7 +15,6 @@ from dashboard import queries, states
 from dashboard.narrate import Row, tell
 from dashboard.numbers import moment, plural
 from dashboard.text import plain, show
-from transforms.catalogue import rules
 
 MOST_EVENTS = 300
 """Events of one timeline: more than any run has, and no page gets slow from it."""
@@ -40,7 +39,7 @@ def panel(con: duckdb.DuckDBPyConnection, finding_id: str, *, on_close: Callable
             return
         row = found.row(0, named=True)
         _head(row)
-        _meaning(row["rule"])
+        _meaning(queries.rule_text(con, row["rule"]))
         _timeline(queries.timeline(con, finding_id, MOST_EVENTS), row["evidence"])
 
 
@@ -81,16 +80,16 @@ def _head(row: Row) -> None:
                 show(value, limit=120)
 
 
-def _meaning(name: str) -> None:
-    rule = rules().get(name)
-    if rule is None:
-        st.caption("This version of the dashboard has no description of this rule.")
+def _meaning(found: pl.DataFrame) -> None:
+    if found.is_empty():
+        st.caption("There is no description of this rule in the snapshot.")
         return
+    rule = found.row(0, named=True)
     grid = st.grid(3, min_column_width=260, key="meaning")
     said = (
-        ("What it means", rule.means),
-        ("What to do", rule.do),
-        ("What would have satisfied the rule", rule.satisfied_by),
+        ("What it means", rule["means"]),
+        ("What to do", rule["action"]),
+        ("What would have satisfied the rule", rule["satisfied_by"]),
     )
     for number, (label, words) in enumerate(said):
         with grid.cell(), st.container(key=f"said-{number}"):

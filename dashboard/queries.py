@@ -194,6 +194,13 @@ def finding(con: duckdb.DuckDBPyConnection, finding_id: str) -> pl.DataFrame:
     return _frame(con, "SELECT * FROM findings WHERE finding_id = $finding_id LIMIT 1", {"finding_id": finding_id})
 
 
+def rule_text(con: duckdb.DuckDBPyConnection, rule: str) -> pl.DataFrame:
+    """What a rule says about itself: one row (means, action, satisfied_by), or none when it no longer judges."""
+    return _frame(
+        con, 'SELECT means, "action", satisfied_by FROM rule_texts WHERE rule = $rule LIMIT 1', {"rule": rule}
+    )
+
+
 def last_change(con: duckdb.DuckDBPyConnection, finding_id: str) -> pl.DataFrame:
     """The newest change of a finding: one row (at, change, reason), or none when it was never seen."""
     return _frame(

@@ -24,7 +24,7 @@ from gatewatch.output import clean
 from gatewatch.settings import load_settings
 from ingest.errors import IngestError, SourceError
 from schemas.errors import SchemaError
-from transforms.errors import TransformError
+from transforms.errors import OwnRuleError, TransformError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -45,7 +45,7 @@ def cli(context: click.Context, data: Path | None, config: Path | None) -> None:
     folder = data or settings.data
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; --data names the folder that holds the ledger and the database")
-    context.obj = Context(data=folder, policy=settings.policy)
+    context.obj = Context(data=folder, policy=settings.policy, rules=settings.rules)
 
 
 for command in (
@@ -73,7 +73,7 @@ def main() -> None:
         sys.exit(0)
     except GatewatchError as error:
         _fail(str(error), error.exit_code)
-    except (SchemaError, SourceError) as error:
+    except (SchemaError, SourceError, OwnRuleError) as error:
         _fail(str(error), EXIT_INPUT)
     except (IngestError, TransformError) as error:
         _fail(str(error), EXIT_FAILED)

@@ -10,10 +10,11 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The data directory and the policy that the command line and the configuration agree on."""
+    """The data directory, the policy and the folder of own rules that command line and configuration agree on."""
 
     data: Path
     policy: str | None
+    rules: Path | None
 
 
 pass_context = click.make_pass_decorator(Context)

@@ -1,4 +1,4 @@
-"""Which policy judges: a file, a shipped one by name, or the one that the data directory was last judged by."""
+"""Which policy judges (a file, a shipped one, or the one that judged last), and which own rules beside the shipped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sample_data import POLICIES, policy_path
 from schemas.errors import PolicyError
 from schemas.policy import Policy
 from schemas.policy_file import check_rule_names, parse_policy, suggestion
-from transforms.catalogue import rules
+from transforms.own_rules import NO_RULES, OwnRules, known_rules
 
 DEFAULT = "support-squad"
 """Judges where nobody chose: the more general of the shipped ones. The command says so when it is used."""
@@ -21,9 +21,22 @@ def shipped() -> dict[str, str]:
     return {name: policy_path(name).read_text(encoding="utf-8") for name in POLICIES}
 
 
-def read_policy(choice: str) -> Policy:
-    """The policy of a file, or a shipped one by name. Raises PolicyError: one line with the place and the fix."""
-    return _checked(*_text(choice))
+def own_rules(folder: Path | None) -> OwnRules:
+    """The user's own rules, checked; none without a folder. Raises OwnRuleError: one line with file, cause and fix."""
+    if folder is None:
+        return NO_RULES
+    # Imported here since reading SQL takes a parser that takes most of a second to load, and most people have no rules.
+    from transforms.rule_folder import load_rules
+
+    return load_rules(folder)
+
+
+def read_policy(choice: str, own: OwnRules = NO_RULES) -> Policy:
+    """The policy of a file, or a shipped one by name. Raises PolicyError: one line with the place and the fix.
+
+    `own` are the user's own rules, whose severities it may change too.
+    """
+    return _checked(*_text(choice), own)
 
 
 def _text(choice: str) -> tuple[str, str]:
@@ -47,25 +60,25 @@ def _text(choice: str) -> tuple[str, str]:
         raise PolicyError(f"policy {path}: cannot be read ({error})") from None
 
 
-def _checked(name: str, text: str) -> Policy:
+def _checked(name: str, text: str, own: OwnRules) -> Policy:
     policy = parse_policy(text, name=name, yaml_syntax=name.endswith((".yaml", ".yml")))
-    check_rule_names(policy, rules(), name=name)
+    check_rule_names(policy, known_rules(own), name=name)
     return policy
 
 
-def current_policy(data: Path, choice: str | None) -> tuple[Policy, str]:
+def current_policy(data: Path, choice: str | None, own: OwnRules = NO_RULES) -> tuple[Policy, str]:
     """(policy, where it comes from): the choice, else the data directory's own, else the default.
 
     Raises PolicyError.
     """
     if choice is not None:
         name, text = _text(choice)
-        return _checked(name, text), name
+        return _checked(name, text, own), name
     kept = data / "policy.toml"
     for path in (kept, kept.with_suffix(".yaml")):
         if path.exists():
-            return _checked(*_text(str(path))), f"kept in {path}"
-    return read_policy(DEFAULT), f"shipped policy {DEFAULT}, since none was chosen"
+            return _checked(*_text(str(path)), own), f"kept in {path}"
+    return read_policy(DEFAULT, own), f"shipped policy {DEFAULT}, since none was chosen"
 
 
 def keep_policy(data: Path, choice: str) -> None:

@@ -16,12 +16,13 @@ DEFAULT_CONFIG = Path("gatewatch.toml")
 
 
 class Settings(BaseSettings):
-    """What `gatewatch.toml` may say; ``GATEWATCH_DATA`` and ``GATEWATCH_POLICY`` in the environment go before it."""
+    """What `gatewatch.toml` may say; ``GATEWATCH_DATA``, ``GATEWATCH_POLICY`` and ``GATEWATCH_RULES`` go before it."""
 
     model_config = SettingsConfigDict(env_prefix="GATEWATCH_", extra="forbid")
 
     data: Path = Path("gatewatch-data")
     policy: str | None = None
+    rules: Path | None = None
 
     @classmethod
     def settings_customise_sources(
@@ -57,8 +58,10 @@ def load_settings(path: Path | None) -> Settings:
     if file is None:
         return settings
     update: dict[str, Any] = {}
-    if "data" in raw and settings.data == Path(raw["data"]):
-        update["data"] = file.parent / settings.data
+    for key in ("data", "rules"):
+        # What the environment says goes before the file, and is relative to the current folder.
+        if key in raw and getattr(settings, key) == Path(raw[key]):
+            update[key] = file.parent / raw[key]
     # A shipped policy goes by its name; whatever looks like a file is one beside the configuration.
     if "policy" in raw and settings.policy == raw["policy"] and Path(raw["policy"]).suffix:
         update["policy"] = str(file.parent / raw["policy"])

@@ -40,3 +40,22 @@ def parse_since(text: str, *, now: datetime) -> datetime:
 def utc_now() -> datetime:
     """Now, as naive UTC."""
     return datetime.now(UTC).replace(tzinfo=None)
+
+
+def spell_length(length: timedelta) -> str:
+    """A length of time to the two units that matter, exact below a minute: ``0.25 s``, ``4m 03s``, ``3d 04h``."""
+    if length < timedelta(0):
+        return f"-{spell_length(-length)}"
+    if length < timedelta(minutes=1):
+        return f"{length.total_seconds():.6f}".rstrip("0").rstrip(".") + " s"
+    minutes, seconds = divmod(int(length.total_seconds()), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days}d {hours:02d}h"
+    return f"{hours}h {minutes:02d}m" if hours else f"{minutes}m {seconds:02d}s"
+
+
+def spell_offset(offset: timedelta) -> str:
+    """A length with its sign, ``+3.2 s``; nothing at all is ``0 s``."""
+    return f"+{spell_length(offset)}" if offset > timedelta(0) else spell_length(offset)

@@ -12,7 +12,7 @@ import duckdb
 
 from gatewatch import __version__
 from gatewatch.errors import InputError
-from gatewatch.policies import current_policy, keep_policy
+from gatewatch.policies import current_policy, keep_policy, own_rules
 from gatewatch.times import utc_now
 from ingest.accounting import Accounting
 from ingest.errors import SourceError
@@ -21,6 +21,7 @@ from ingest.pipeline import Pipeline, Progress
 from ingest.rebuild import LEDGER, STORE, rebuild
 from schemas.export import SCHEMA_VERSION
 from schemas.policy import Policy
+from transforms.own_rules import NO_RULES, OwnRules
 from transforms.publish import About, publish
 from transforms.refresh import refresh
 
@@ -46,19 +47,26 @@ class Meter:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the line away, so that something else can be printed."""
         if self._dirty:
             click.echo("\r\x1b[K", err=True, nl=False)
+            self._dirty = False
 
 
 def ingest_and_publish(
-    data: Path, arguments: Sequence[str], *, dialect: str, choice: str | None
+    data: Path, arguments: Sequence[str], *, dialect: str, choice: str | None, rules: Path | None = None
 ) -> tuple[Accounting, str, Path]:
     """Read what is new, judge everything by the policy, publish. Returns the accounting, the policy's origin, the file.
 
+    `rules` is the folder of the user's own rules; without one only the shipped ones judge.
     A source that cannot be read to its end does not keep the rest from being judged; its SourceError comes last.
     Raises the errors of `schemas`, `ingest` and `transforms`.
     """
-    policy, origin = current_policy(data, choice)
+    own = own_rules(rules)
+    policy, origin = current_policy(data, choice, own)
     fault: SourceError | None = None
     with Pipeline(data) as pipeline, Meter() as meter:
         try:
@@ -69,23 +77,26 @@ def ingest_and_publish(
             fault, accounting = error, error.accounting
         if choice is not None:
             keep_policy(data, choice)
-        snapshot = judge_and_publish(pipeline, policy)
+        snapshot = judge_and_publish(pipeline.connection, data, policy, own)
     if fault is not None:
         fault.accounting = accounting
         raise fault
     return accounting, origin, snapshot
 
 
-def rebuild_and_publish(data: Path, *, choice: str | None, force: bool = False) -> tuple[Accounting, str, Path]:
-    """Make the work database again from the ledger, judge everything, publish."""
+def rebuild_and_publish(
+    data: Path, *, choice: str | None, force: bool = False, rules: Path | None = None
+) -> tuple[Accounting, str, Path]:
+    """Make the work database again from the ledger, judge everything, publish; `rules` as in `ingest_and_publish`."""
     require_ledger(data)
-    policy, origin = current_policy(data, choice)
+    own = own_rules(rules)
+    policy, origin = current_policy(data, choice, own)
     with Meter() as meter:
         accounting = rebuild(data, meter, force=force)
     with Pipeline(data) as pipeline:
         if choice is not None:
             keep_policy(data, choice)
-        snapshot = judge_and_publish(pipeline, policy)
+        snapshot = judge_and_publish(pipeline.connection, data, policy, own)
     return accounting, origin, snapshot
 
 
@@ -95,13 +106,12 @@ def require_ledger(data: Path) -> None:
         raise InputError(f"{data} holds no ledger; name the right folder with --data, or `gatewatch ingest` into it")
 
 
-def judge_and_publish(pipeline: Pipeline, policy: Policy) -> Path:
-    """Refresh every table of the work database and publish a snapshot of it."""
-    con, now = pipeline.connection, utc_now()
-    work = pipeline.data / STORE
+def judge_and_publish(con: duckdb.DuckDBPyConnection, data: Path, policy: Policy, own: OwnRules = NO_RULES) -> Path:
+    """Refresh every table of the work database, which `con` writes, and publish a snapshot of it."""
+    now, work = utc_now(), data / STORE
     try:
-        refresh(con, policy, now=now)
+        refresh(con, policy, now=now, own=own)
     except duckdb.Error as error:
         raise store_error(error, work) from None
-    size = sum(file.stat().st_size for file in (pipeline.data / LEDGER).glob("*.ndjson*"))
-    return publish(con, work, pipeline.data, About(now, SCHEMA_VERSION, __version__, size, None))
+    size = sum(file.stat().st_size for file in (data / LEDGER).glob("*.ndjson*"))
+    return publish(con, work, data, About(now, SCHEMA_VERSION, __version__, size, None))

@@ -26,7 +26,7 @@ from ingest.ledger.chunks import chunk_of
 from ingest.ledger.recovery import recover
 from ingest.ledger.segments import Segments, Stored
 from ingest.ledger.store import Store
-from ingest.lines import Received
+from ingest.lines import Received, Source
 from ingest.lock import DataLock, hold
 from ingest.progress import Progress, Report, silent
 from ingest.rebuild import LEDGER, STORE, rebuild
@@ -79,15 +79,20 @@ class Pipeline:
 
     Opened by the first thing that needs it: takes the lock, makes the directory, cuts off a torn chunk at the ledger's
     end, and brings chunks that the ledger has and the store has not into the store. `at` is told every point at which
-    a crash could matter; tests crash there.
+    a crash could matter; tests crash there. `now` is the clock (with a time zone) that dates what is received.
     """
 
     def __init__(
-        self, data: Path, validator: Validator | None = None, at: Callable[[str], None] = lambda point: None
+        self,
+        data: Path,
+        validator: Validator | None = None,
+        at: Callable[[str], None] = lambda point: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.data = data
         self._validator = validator or RowValidator()
         self._at = at
+        self._now = now
         self._opened: _Opened | None = None
         self._next_seq = 1
         self._recovered = 0
@@ -151,6 +156,22 @@ class Pipeline:
             raise SourceError(f"{faults[0]}{more}", total)
         return total
 
+    def take(self, received: Received) -> Accounting:
+        """Bring what a source has just given into the ledger and the store: one chunk, all the way.
+
+        Raises DiskError, StoreError, LedgerError or LockedError.
+        """
+        total = self._commit(received)
+        total.add(self._settle())
+        return total
+
+    def tick(self, source: Source) -> None:
+        """Keep that a source was looked at and nothing had come: a chunk without lines, after which it is where it was.
+
+        So silence is a fact of the ledger, with a time, and not the wall clock's word. Raises what `take` raises.
+        """
+        self.take(Received(source, [], {}, {}, final=False))
+
     def _chunks(
         self, entry: paths.Entry, dialect: str, store: Store, total: Accounting, report: Report
     ) -> Iterator[Received]:
@@ -167,7 +188,7 @@ class Pipeline:
         """One chunk into the ledger, durably, and only then on its way into the store: the accounting of the last."""
         opened = self._open()
         redacted = redact_lines(received.lines, received.source.dialect)
-        chunk = chunk_of(received, redacted, self._next_seq, datetime.now(UTC))
+        chunk = chunk_of(received, redacted, self._next_seq, self._now())
         try:
             stored = opened.ledger.append(chunk)
             self._next_seq = chunk.next_seq

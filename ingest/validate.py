@@ -21,19 +21,24 @@ from ingest.lines import MAX_LINE_BYTES, Line, OverLong
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A quarantined line: its ledger sequence number, the reason, a readable sentence, the line (None: too long)."""
+    """A quarantined line: its ledger sequence number, the reason, a readable sentence, the line (None: too long).
+
+    `event_id` is set where the reason is that this id was used before.
+    """
 
     seq: int
     reason: str
     errors: str
     line: bytes | None
+    event_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Validated:
     """The verdicts on one chunk; ``len(lines) == accepted.height + len(rejects) + blank`` always.
 
-    `accepted` has exactly the columns of `schemas.columns.POLARS_SCHEMA`, in ledger order, before deduplication.
+    `accepted` has exactly the columns of `schemas.columns.POLARS_SCHEMA`, in ledger order, before deduplication. What
+    the lines themselves do not say (`redacted`, `floor_ts`) is NULL in it until the store knows.
     """
 
     accepted: pl.DataFrame

@@ -36,6 +36,12 @@ class Cast:
 
     ``search`` and ``lookup`` read; ``edit`` is reversible and free; ``guarded`` is reversible but on the policy's list
     of approved actions; ``soft`` is irreversible with an optional receipt; ``hard`` irreversible, receipt required.
+
+    ``command`` is what starts an ordinary run and has the default budget, ``bulk_command`` one with a larger budget.
+    ``lead`` starts the others; ``worker`` and ``colleague`` hold tasks; ``outsider`` may call neither ``lookup`` nor
+    ``hard``; ``check`` is the gate that looks at tasks and its reviewer, and ``gates_reports`` tells whether a pipeline
+    wants it before a task is reported as completed. ``tiers`` are the model tiers that agents are expected to use.
+    ``reads`` is granted to every request, ``others`` belongs to the reviewers.
     """
 
     policy: str
@@ -49,6 +55,22 @@ class Cast:
     approver: str
     intents: tuple[str, ...]
     aliases: dict[str, str]
+    tiers: dict[str, str]
+    command: str
+    bulk_command: str
+    lead: str
+    worker: str
+    colleague: str
+    outsider: str
+    check: tuple[str, str]
+    gates_reports: bool
+    reads: tuple[str, ...]
+    others: tuple[str, ...]
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The names of the tools that change something."""
+        return tuple(tool.name for tool in self.tools if tool.side_effects != "none")
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -84,6 +106,25 @@ SQUAD = Cast(
         "themis": "quality-review",
         "eunomia": "compliance-redaction",
     },
+    tiers={
+        "iris": "haiku",
+        "asclepius": "opus",
+        "metis": "haiku",
+        "hermes": "sonnet",
+        "hestia": "sonnet",
+        "themis": "opus",
+        "eunomia": "sonnet",
+    },
+    command="handle-ticket",
+    bulk_command="triage-queue",
+    lead="iris",
+    worker="asclepius",
+    colleague="metis",
+    outsider="hestia",
+    check=("quality", "themis"),
+    gates_reports=False,
+    reads=("telemetry_lookup", "kb_search", "order_lookup"),
+    others=("rubric_score", "pii_scan"),
 )
 
 WORKBENCH = Cast(
@@ -123,6 +164,24 @@ WORKBENCH = Cast(
         "operator": "action-runner",
         "verifier": "acceptance-check",
     },
+    tiers={
+        "planner": "opus",
+        "builder": "sonnet",
+        "operator": "sonnet",
+        "verifier": "opus",
+        "router": "haiku",
+        "argument-checker": "haiku",
+    },
+    command="run-task",
+    bulk_command="run-batch",
+    lead="planner",
+    worker="operator",
+    colleague="builder",
+    outsider="planner",
+    check=("verification", "verifier"),
+    gates_reports=True,
+    reads=("code_search", "log_query"),
+    others=("check_arguments", "run_checks"),
 )
 
 SQUAD_DIAGNOSIS = Tool("telemetry_lookup", "asclepius", "answer_without_telemetry")

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from sample_data.casts import Tool
-from sample_data.scene import Deed, Scene
+from sample_data.deeds import Deed
+from sample_data.scene import Scene
 from sample_data.story import AMOUNT, AMOUNT_OVER, AMOUNT_PART
 
 

@@ -1,7 +1,8 @@
 """Faults of retries and degradation, written once for both scenarios.
 
 In the policy a transient error may be retried once, then the fallback is taken; a validation error once with other
-input; a partial result, a denied permission and tool instructions never.
+input; a partial result, a denied permission and tool instructions never. One retry is also all that a caller has in a
+run.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ def _attempts(scene: Scene, tool: Tool, *outcomes: str, call: str | None = None)
 
 
 def third_time(scene: Scene) -> None:
-    """Two retries where the policy allows one; that the second worked does not matter."""
+    """Two retries where the policy allows one, of a call and of a caller; that the second worked does not matter."""
     scene.open()
     tool = scene.pick((scene.cast.search, scene.cast.lookup))
     scene.expect("retry_over_limit", _attempts(scene, tool, "unavailable", "unavailable", "success"))
+    scene.expect("budget_exceeded", scene.correlation)
     scene.close()
 
 
@@ -35,6 +37,7 @@ def third_time_in_vain(scene: Scene) -> None:
     call = _attempts(scene, tool, "unavailable", "unavailable", "unavailable")
     scene.degrade(tool, call)
     scene.expect("retry_over_limit", call)
+    scene.expect("budget_exceeded", scene.correlation)
     scene.close()
 
 
@@ -59,7 +62,7 @@ def instructed_again(scene: Scene) -> None:
     scene.attempt(tool, "failed", call=call, error_class="tool_instructions")
     scene.attempt(tool, call=call, number=2)
     scene.expect("retry_forbidden", call)
-    scene.close()
+    scene.close(injection_findings=[{"ref": call, "disposition": "NOT_OBEYED"}])
 
 
 def same_input(scene: Scene) -> None:
@@ -148,11 +151,12 @@ def denied_and_degraded_quietly(scene: Scene) -> None:
 
 
 def instructed_quietly(scene: Scene) -> None:
-    """The tool's answer carried instructions, and nobody was told."""
+    """The tool's answer carried instructions, and nobody was told, nor does the record flag it."""
     scene.open()
     call = scene.new("call")
     scene.attempt(scene.cast.search, "failed", call=call, error_class="tool_instructions")
     scene.expect("permission_unsurfaced", call)
+    scene.expect("injection_unflagged", call)
     scene.close()
 
 

@@ -1,18 +1,19 @@
 """Sample data with ground truth: a believable file of events, and every finding that it must lead to.
 
-The truth follows from how each fault is written (`squad_gates`, `workbench_gates`, `faults_*`); nothing here knows how
-the project ingests, joins or decides.
+The truth follows from how each fault is written (`squad_gates`, `workbench_gates`, `faults_*`) and from the identities
+that transport forged (`noise`); nothing here knows how the project ingests, joins or decides.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from sample_data.noise import deliver
-from sample_data.plan import SCENARIOS, Cue, Scenario, make_plan
+from sample_data.plan import SCENARIOS, Scenario, make_plan
 from sample_data.render import render
 from sample_data.writer import Summary, write
 
@@ -34,8 +35,8 @@ def generate(
     week, or whole weeks; a few begin earlier). With an ``end`` (any offset) all times are moved by whole days, so that
     the newest event lies within the 24 hours up to it; without one the dates are always the same. The truth holds
     under the policy that the summary names (`sample_data.policy_path`). Duplicates, malformed lines, reused identities
-    and blank lines come on top of ``events``. Raises ValueError for arguments out of range, OSError when the files
-    cannot be written.
+    (each of them a finding, whatever the ``fault_rate``) and blank lines come on top of ``events``. Raises ValueError
+    for arguments out of range, OSError when the files cannot be written.
     """
     if events < 1:
         raise ValueError(f"events must be at least 1, not {events}")
@@ -50,6 +51,7 @@ def generate(
     plan = make_plan(events, seed, scenario, fault_rate)
     rendered = render(plan, seed, days, end)
     delivery = deliver(rendered.events, seed)
+    truth = sorted([*rendered.truth, *delivery.truth])
     summary = Summary(
         scenario=scenario,
         policy=scenario,
@@ -62,15 +64,11 @@ def generate(
         duplicate=delivery.duplicates,
         quarantined=delivery.quarantined,
         blank=delivery.blank,
-        truth=_count_truth(plan),
+        truth=_count_truth(truth),
     )
-    write(out, delivery.lines, rendered.truth, summary)
+    write(out, delivery.lines, truth, summary)
     return summary
 
 
-def _count_truth(plan: Sequence[Cue]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for story, runs in plan:
-        for truth in story.truth:
-            counts[truth.rule] += runs
-    return dict(sorted(counts.items()))
+def _count_truth(lines: Sequence[str]) -> dict[str, int]:
+    return dict(sorted(Counter(str(json.loads(line)["rule"]) for line in lines).items()))

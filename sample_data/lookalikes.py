@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sample_data.scene import Deed, Scene
+from sample_data.deeds import Deed
+from sample_data.scene import Scene
 from sample_data.story import AMOUNT, AMOUNT_PART
 
 

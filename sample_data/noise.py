@@ -1,10 +1,12 @@
 """What transport does to events: delays, repeated and mangled lines, reused identities, blank lines.
 
-Every event arrives within the policy's allowed lateness, so that nothing of this changes what is true.
+Every event arrives within the policy's allowed lateness, so that nothing of this changes what is true of the runs. Only
+a reused identity is a finding of its own.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,6 +21,9 @@ MAX_DELAY_MS = 28_000
 
 ONE_IN = {"duplicate": 90, "malformed": 1_500, "conflict": 8_000, "blank": 4_000}
 """One such line for so many events; at least one of each."""
+
+CONFLICT = "event_conflict"
+"""The rule that a reused identity breaks, and the reason for which its line ends in quarantine."""
 
 _FORGERIES = (
     ('"outcome":"success"', '"outcome":"denied"'),
@@ -38,11 +43,15 @@ _SCHEMA_BREAKS = (
 
 @dataclass(frozen=True)
 class Delivery:
-    """The lines in the order of their arrival (``line``, bytes without newline) and what they consist of."""
+    """The lines in the order of their arrival (``line``, bytes without newline) and what they consist of.
+
+    ``truth`` holds the lines of the findings that the reused identities lead to, in no order.
+    """
 
     lines: pl.Series
     duplicates: int
     blank: int
+    truth: list[str]
     quarantined: dict[str, int] = field(default_factory=dict)
 
 
@@ -61,8 +70,9 @@ def deliver(events: pl.DataFrame, seed: int) -> Delivery:
     blank = _lines_at([(b"", b"  ")[int(rng.random() * 2)] for _ in range(_how_many(size, "blank"))], arrived, rng)
     parts = [part.select(pl.col("line").cast(pl.Binary), "arrival") for part in (arrived, repeated, forged, odd, blank)]
     everything = pl.concat(parts).with_row_index("n").sort("arrival", "n")
-    quarantined = dict(sorted((reasons + Counter(event_conflict=forged.height)).items()))
-    return Delivery(everything["line"], repeated.height, blank.height, quarantined)
+    quarantined = dict(sorted((reasons + Counter({CONFLICT: forged.height})).items()))
+    truth = [_conflict(line) for line in forged["line"]]
+    return Delivery(everything["line"], repeated.height, blank.height, truth, quarantined)
 
 
 def _delayed(events: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -110,6 +120,14 @@ def _forged(arrived: pl.DataFrame, rng: Random) -> pl.DataFrame:
     candidates = _rows(arrived, 8 * count, rng)
     forged = candidates.with_columns(other=other).filter(pl.col("other") != pl.col("line")).head(count)
     return _later(forged.with_columns(line="other").drop("other"), 25)
+
+
+def _conflict(forged: str) -> str:
+    """The finding about a reused identity: it belongs to the run of the event that has it."""
+    event = json.loads(forged)
+    correlation = event.get("correlation_id") or event.get("ticket_id")
+    names = {"rule": CONFLICT, "subject": event["event_id"], "correlation_id": correlation}
+    return json.dumps(names | {"tenant": event.get("tenant")}, ensure_ascii=False, separators=(",", ":"))
 
 
 def _lines_at(lines: list[bytes], arrived: pl.DataFrame, rng: Random) -> pl.DataFrame:

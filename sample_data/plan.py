@@ -8,16 +8,22 @@ from random import Random
 from typing import Any, Literal, TypeVar, get_args
 
 from sample_data import (
+    faults_agents,
     faults_approvals,
+    faults_contracts,
     faults_effects,
     faults_retries,
+    faults_routing,
+    faults_runs,
     lookalikes,
+    lookalikes_runs,
     squad,
     squad_gates,
     squad_lookalikes,
     workbench,
     workbench_gates,
 )
+from sample_data.noise import CONFLICT
 from sample_data.scene import Scene
 from sample_data.story import Step, Story, to_line
 
@@ -27,7 +33,16 @@ SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
 COMPACT_BELOW = 2_000
 """Files of fewer events tell every story at its shortest, so that all of them find room."""
 
-_ACTIONS = faults_approvals.FAULTS | faults_effects.FAULTS | faults_retries.FAULTS
+_SHARED = (
+    faults_approvals.FAULTS
+    | faults_effects.FAULTS
+    | faults_retries.FAULTS
+    | faults_contracts.FAULTS
+    | faults_runs.FAULTS
+    | faults_agents.FAULTS
+    | faults_routing.FAULTS
+)
+_LOOKALIKES = (*lookalikes.CLEAN, *lookalikes_runs.CLEAN)
 _MOST_VARIANTS = 300
 _FAULT_VARIANTS = 6
 
@@ -36,9 +51,13 @@ Cue = tuple[Story, int]
 
 
 def rules(scenario: Scenario) -> tuple[str, ...]:
-    """The rules that a file of this scenario can break, gates first."""
+    """The rules that a file of this scenario can break, gates first; the last one by forgeries and not by a story."""
     gates = squad_gates.FAULTS if scenario == "support-squad" else workbench_gates.FAULTS
-    return (*gates, *_ACTIONS)
+    return (*gates, *_SHARED, CONFLICT)
+
+
+def _length(story: Story) -> int:
+    return len(story.steps)
 
 
 def _tell(stage: Callable[..., S], write: Callable[[S], Any], rng: Random, compact: bool) -> Story:
@@ -48,26 +67,30 @@ def _tell(stage: Callable[..., S], write: Callable[[S], Any], rng: Random, compa
 
 
 def _faulty(scenario: Scenario, rng: Random, compact: bool) -> Iterator[Story]:
-    """Every fault once; first one story of each rule, then the second ones, and so on."""
+    """Every fault once; first one story of each rule, then the second ones, and so on.
+
+    In a compact file the shortest story of a rule comes first, so that as many rules as possible find room.
+    """
     if scenario == "support-squad":
         gates: Sequence[Sequence[Callable[..., None]]] = list(squad_gates.FAULTS.values())
         stage: Callable[..., Scene] = squad.Squad
     else:
         gates, stage = list(workbench_gates.FAULTS.values()), workbench.Workbench
-    for round_ in zip_longest(*gates, *_ACTIONS.values()):
-        for write in round_:
-            if write is not None:
-                yield _tell(stage, write, rng, compact)
+    told = [[_tell(stage, write, rng, compact) for write in writers] for writers in (*gates, *_SHARED.values())]
+    if compact:
+        told = [sorted(stories, key=_length) for stories in told]
+    for round_ in zip_longest(*told):
+        yield from (story for story in round_ if story is not None)
 
 
 def _clean(scenario: Scenario, count: int, rng: Random, compact: bool) -> list[Story]:
     """``count`` stories without a fault, look-alikes among them; the ordinary ones take most of the places."""
     if scenario == "support-squad":
         ordinary: Sequence[Callable[..., None]] = squad.CLEAN
-        special: Sequence[Callable[..., None]] = (*squad_lookalikes.CLEAN, *lookalikes.CLEAN)
+        special: Sequence[Callable[..., None]] = (*squad_lookalikes.CLEAN, *_LOOKALIKES)
         stage: Callable[..., Scene] = squad.Squad
     else:
-        ordinary, special, stage = workbench.CLEAN, (*workbench_gates.CLEAN, *lookalikes.CLEAN), workbench.Workbench
+        ordinary, special, stage = workbench.CLEAN, (*workbench_gates.CLEAN, *_LOOKALIKES), workbench.Workbench
     stories: list[Story] = []
     for number in range(count):
         turn, place = divmod(number, 4)
@@ -113,7 +136,7 @@ def make_plan(events: int, seed: int, scenario: Scenario, fault_rate: float) -> 
     """Stories and their numbers of runs with ``events`` events in all.
 
     About ``fault_rate`` of the events belong to runs with a fault; in a small file as many more as it takes to show
-    each rule once, up to four fifths.
+    each rule once, up to four fifths; where not all of them find room, those with the shortest stories do.
     """
     rng = Random(f"plan:{scenario}:{seed}")
     compact = events < COMPACT_BELOW
@@ -121,8 +144,11 @@ def make_plan(events: int, seed: int, scenario: Scenario, fault_rate: float) -> 
     if not compact:
         for _ in range(min(_FAULT_VARIANTS, int(fault_rate * events) // sum(len(story.steps) for story in faulty)) - 1):
             faulty.extend(_faulty(scenario, rng, compact))
-    each_once = sum(len(story.steps) for story in faulty[: len(rules(scenario))])
+    first = faulty[: len(rules(scenario)) - 1]
+    each_once = sum(len(story.steps) for story in first)
     share = max(fault_rate * events, min(0.8 * events, each_once)) if fault_rate > 0 else 0
+    if share < each_once:
+        faulty = sorted(first, key=_length)
     cues = _fill(faulty, int(share))
     left = events - _size(cues)
     cues += _fill(_clean(scenario, max(1, min(_MOST_VARIANTS, left // 12)), rng, compact), left)

@@ -38,10 +38,10 @@ _OPINIONS = {
 
 
 class Rendered(NamedTuple):
-    """The events (columns ``line``, ``ts`` in epoch milliseconds) and the sorted lines of the truth."""
+    """The events (columns ``line``, ``ts`` in epoch milliseconds) and the lines of the truth, in no order."""
 
     events: pl.DataFrame
-    truth: pl.Series
+    truth: list[str]
 
 
 def cast_runs(plan: Sequence[tuple[Story, int]], seed: int, days: int, end: datetime | None) -> pl.DataFrame:
@@ -216,10 +216,14 @@ def render(plan: Sequence[tuple[Story, int]], seed: int, days: int, end: datetim
     runs = cast_runs(plan, seed, days, end)
     events: list[_Template] = []
     truth: list[_Template] = []
+    shared: list[_Template] = []
     first = 0
     for story, count in plan:
         events += [_Template(step.line, step.slow, step.fixed, first, count) for step in story.steps]
-        truth += [_Template(to_truth_line(item), 0, 0, first, count) for item in story.truth]
+        for item in story.truth:
+            kind = shared if item.correlation is None else truth
+            kind.append(_Template(to_truth_line(item), 0, 0, first, count))
         first += count
-    findings = _fill(truth, runs)["line"].sort() if truth else pl.Series(dtype=pl.String)
-    return Rendered(_fill(events, runs), findings)
+    findings = [_fill(truth, runs)["line"].to_list() if truth else []]
+    findings.append(_fill(shared, runs)["line"].unique().to_list() if shared else [])
+    return Rendered(_fill(events, runs), [line for part in findings for line in part])

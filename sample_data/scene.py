@@ -8,45 +8,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass
 from random import Random
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from sample_data.casts import Cast, Tool
+from sample_data.deeds import ApprovalLink, ClaimKey, Deed
 from sample_data.service import COST, TIERS, sla_state
 from sample_data.story import AMOUNT, Clock, Moment, Step, Story, Truth, digest, to_line, whole
 
-ClaimKey = Literal["receipt_id", "idempotency_key", "call_id", "target", "action"]
-ApprovalLink = Literal["approval_id", "proposal_id", "target", "action"]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Deed:
-    """One mutation as the story knows it: its keys and the events that are the evidence for it."""
-
-    tool: Tool
-    call_id: str | None
-    key: str | None
-    target: str
-    amount: str | None
-    attempt_event: str | None = None
-    receipt_id: str | None = None
-    receipt_event: str | None = None
-
-    @property
-    def effect_event(self) -> str:
-        """The event that names the effect in the reconciliation: the receipt's if there is one."""
-        return self.receipt_event or self.attempt_event or ""
-
-    @property
-    def approval_subject(self) -> str:
-        """The event that names the effect among the approvals: the attempt's if there is one."""
-        return self.attempt_event or self.receipt_event or ""
-
-
 class Scene(ABC):
-    """Writes one story. ``compact`` leaves out what only makes a run longer."""
+    """Writes one story. ``compact`` leaves out what only makes a run longer.
+
+    Before a run opens, ``command`` may name another command that starts it and ``routed`` replace fields of its route
+    decision; in a ``silent`` one nobody says anything after its end.
+    """
 
     def __init__(self, cast: Cast, name: str, rng: Random, *, compact: bool) -> None:
         self.cast, self.rng, self.compact = cast, rng, compact
@@ -60,6 +38,9 @@ class Scene(ABC):
         self.intent = self.pick(cast.intents)
         self.priority = self.pick(("P2", "P3", "P3", "P4"))
         self.agents: list[str] = []
+        self.command = cast.command
+        self.routed: dict[str, Any] = {}
+        self.silent = False
         self._counts: Counter[str] = Counter()
 
     # -- plumbing ---------------------------------------------------------------------------------------------------
@@ -81,21 +62,21 @@ class Scene(ABC):
         """A digest that is this run's own."""
         return digest(label)
 
-    def emit(self, kind: str, *, pause: float = 4.0, correlation: str | None = None, **fields: Any) -> str:
+    def emit(self, kind: str, *, pause: float = 4.0, **fields: Any) -> str:
         """Add one event ``pause`` seconds (at the run's pace) after the previous one; its event id."""
         self.clock.wait(pause)
         event_id = f"ev-«uid»-{len(self.story.steps):02d}"
         head: dict[str, Any] = {"event_id": event_id, "ts": self.clock.at(), "kind": kind}
         if kind.startswith("xenia."):
-            head["ticket_id"] = correlation or self.correlation
+            head["ticket_id"] = self.correlation
         else:
-            head |= {"correlation_id": correlation or self.correlation, "run_id": self.run_id}
+            head |= {"correlation_id": self.correlation, "run_id": self.run_id}
         self.story.steps.append(Step(self.clock.slow, self.clock.fixed, to_line(head | fields)))
         return event_id
 
-    def expect(self, rule: str, subject: str, *, correlation: str | None = None, times: int = 1) -> None:
+    def expect(self, rule: str, subject: str, *, times: int = 1) -> None:
         """State that this run implies a finding (``times`` of them with equal subject)."""
-        self.story.truth.extend([Truth(rule, subject, correlation or self.correlation)] * times)
+        self.story.truth.extend([Truth(rule, subject, self.correlation)] * times)
 
     def also_called(self, agent: str) -> str:
         """The agent under one of its names, in one of the spellings that occur."""
@@ -113,19 +94,36 @@ class Scene(ABC):
         """The run ends with its record (members in ``record``); its decision id."""
 
     @abstractmethod
-    def authorise(self, tool: Tool, call_id: str, input_digest: str) -> None:
+    def decide(self, gate: str, subject: str, decision: str = "passed", **fields: Any) -> str:
+        """A gate decides about a subject, by default through its own reviewer; the event id."""
+
+    @abstractmethod
+    def authorise(self, tool: Tool, call_id: str, input_digest: str | None) -> None:
         """What the scenario's gates want before a call has an effect."""
 
     # -- things that happen -----------------------------------------------------------------------------------------
 
-    def dispatch(self, agent: str, *, caller: str, command: str = "handle-ticket") -> None:
+    def route(self, *, write: bool, pause: float, method: str) -> str:
+        """The request gets its tools, those that change something only if it needs to ``write``; the event id."""
+        body: dict[str, Any] = {
+            "task_family": self.intent,
+            "granted_tools": [*self.cast.reads, *(self.cast.changes if write else ())],
+            "method": method,
+            "needed_privilege": "write" if write else "read",
+        }
+        self.route_event = self.emit("route.decision", pause=pause, **{**body, **self.routed})
+        return self.route_event
+
+    def dispatch(self, agent: str, *, caller: str) -> None:
         """An agent is started."""
         self.agents.append(agent)
-        self.emit("agent.dispatch", command=command, caller=caller, agent=self.also_called(agent))
+        self.emit("agent.dispatch", command=self.command, caller=caller, agent=self.also_called(agent))
 
     def attempt(self, tool: Tool, outcome: str = "success", *, call: str, number: int = 1, **fields: Any) -> str:
         """One attempt of a call; a read takes its own digest, a failed one no cost."""
         usage = {} if self.compact else {"trace_id": "«hex»«hex»", "duration_ms": whole(35, 4200)}
+        if self.chance(0.25) and "caller" not in fields:
+            usage["model_tier"] = self.cast.tiers[tool.caller]
         body: dict[str, Any] = {
             "caller": tool.caller,
             "tool": tool.name,
@@ -202,7 +200,7 @@ class Scene(ABC):
         call = str(attempt.pop("call", None) or self.new("call"))
         key = attempt.pop("idempotency_key", None) or self.new("idem")
         amount = attempt.pop("amount", AMOUNT) if tool.takes_amount else None
-        given = attempt.pop("input_digest", None) or self.digest(f"{tool.name}:{call}")
+        given = attempt.pop("input_digest", self.digest(f"{tool.name}:{call}"))
         proposal = None
         if approved and self.needs_approval(tool):
             proposal = self.new("prop") if link == "proposal_id" else None

@@ -37,14 +37,11 @@ class Squad(Scene):
         super().__init__(SQUAD, name, rng, compact=compact)
         self.closing_path: str | None = None
         self.leaves_record = True
-        self.replied = self.returns = False
+        self.replied = False
         self.later: list[Later] = []
 
-    def open(self, *, write: bool = False, withheld: bool = False) -> None:
-        """The ticket arrives, waits, is routed, and the first heads start.
-
-        ``withheld``: it needs a tool that changes something, but is not granted any.
-        """
+    def open(self, *, write: bool = False) -> None:
+        """The ticket arrives, waits, is routed, and the first heads start."""
         self.received = self.clock.now()
         self.emit(
             "xenia.ticket_created",
@@ -58,15 +55,7 @@ class Squad(Scene):
         )
         if not self.compact:
             self.clock.exactly(waiting(self.priority, self.rng, at_once=self.story.tickets > 1))
-        reads = [SQUAD_DIAGNOSIS.name, self.cast.search.name, self.cast.lookup.name]
-        writes = [tool.name for tool in (self.cast.edit, self.cast.guarded, self.cast.soft, self.cast.hard)]
-        self.emit(
-            "route.decision",
-            task_family=self.intent,
-            granted_tools=reads + (writes if write or (not withheld and self.chance(0.035)) else []),
-            method="model" if self.chance(0.2) else "deterministic",
-            needed_privilege="write" if write or withheld else "read",
-        )
+        self.route(write=write, pause=4.0, method="model" if self.chance(0.2) else "deterministic")
         self.dispatch("asclepius", caller="iris")
         if write:
             self.dispatch("hermes", caller="asclepius")
@@ -118,7 +107,7 @@ class Squad(Scene):
         self.replied = True
         return artifact
 
-    def authorise(self, tool: Tool, call_id: str, input_digest: str) -> None:
+    def authorise(self, tool: Tool, call_id: str, input_digest: str | None) -> None:
         """The squad's gates look at replies, not at calls: a mutation needs nothing but its approval."""
 
     def path(self, phase: str = "tickets") -> str:
@@ -166,7 +155,7 @@ class Squad(Scene):
         if self.replied and self.chance(0.75):
             record = {"rubric_verdicts": PASSED_VERDICTS, "clearance": "cleared"} | record
         decision = self.record(terminal, **record)
-        if not self.compact and not self.returns:
+        if not self.compact and not self.silent:
             self.later += sayings(terminal, self.rng)
         passed = 0.0
         for seconds, kind, fields in sorted(self.later, key=lambda item: item.seconds):
@@ -183,7 +172,7 @@ class Squad(Scene):
         self.story.tickets += 1
         self.correlation, self.run_id = f"{first}-{self.story.tickets}", f"{self.run_id}-{self.story.tickets}"
         self.agents, self.claims, self.noted = [], [], []
-        self.responded, self.returns = None, False
+        self.responded, self.silent = None, False
         self.open()
         self.reply()
         self.close(follow_up_of=self.pick((decision, first)))
@@ -201,9 +190,9 @@ def answered(scene: Squad) -> None:
     if scene.chance(0.05):
         scene.file_gap()
     # Nothing more is said about a ticket whose customer comes back: the follow-up itself says it.
-    scene.returns = scene.chance(0.07) and not scene.later
+    scene.silent = scene.chance(0.07) and not scene.later
     decision = scene.close(judge_cycles=1)
-    if scene.returns:
+    if scene.silent:
         scene.come_back(decision)
 
 
@@ -227,7 +216,7 @@ def acted(scene: Squad) -> None:
 
 def handed_over(scene: Squad) -> None:
     """A ticket that ends with a person, with or without a reply to the customer before."""
-    scene.open(withheld=scene.chance(0.2))
+    scene.open()
     if not scene.chance(0.4):
         scene.reply(phase="escalations")
     scene.close("ESCALATED_TO_HUMAN")
@@ -235,7 +224,7 @@ def handed_over(scene: Squad) -> None:
 
 def left_open(scene: Squad) -> None:
     """No answer could be grounded, or a follow-up ticket takes over; an honest reply ships."""
-    scene.open(withheld=scene.chance(0.1))
+    scene.open()
     terminal = scene.pick(("FOLLOW_UP_TICKET", "NO_ANSWER_SAFE_FALLBACK"))
     scene.reply()
     if terminal == "NO_ANSWER_SAFE_FALLBACK" and scene.chance(0.7):

@@ -69,11 +69,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Truth:
-    """One finding that a run of the story must lead to; ``subject`` and ``correlation`` may hold tokens."""
+    """One finding that a run of the story must lead to; ``subject`` and ``correlation`` may hold tokens.
+
+    Without a ``correlation`` it is a finding about the whole tenant, which any number of runs lead to together.
+    """
 
     rule: str
     subject: str
-    correlation: str
+    correlation: str | None
 
 
 def to_truth_line(truth: Truth) -> str:

@@ -33,18 +33,9 @@ class Workbench(Scene):
 
     def open(self, *, write: bool = False) -> None:
         """The request is routed, an agent starts and takes the task."""
-        reads = [self.cast.search.name, self.cast.lookup.name]
-        writes = [tool.name for tool in (self.cast.edit, self.cast.guarded, self.cast.soft, self.cast.hard)]
-        self.emit(
-            "route.decision",
-            pause=0,
-            task_family=self.intent,
-            granted_tools=reads + (writes if write else []),
-            method=self.pick(("deterministic", "model")),
-            needed_privilege="write" if write else "read",
-        )
+        self.route(write=write, pause=0, method=self.pick(("deterministic", "model")))
         self.implementer = "operator" if write else "builder"
-        self.dispatch(self.implementer, caller="planner", command="run-task")
+        self.dispatch(self.implementer, caller="planner")
         self.emit(
             "agent.lease",
             lease_id=self.lease,
@@ -71,7 +62,7 @@ class Workbench(Scene):
             "gate.decision", pause=pause, gate=gate, subject=subject, decision=decision, **{**body, **fields}
         )
 
-    def authorise(self, tool: Tool, call_id: str, input_digest: str) -> None:
+    def authorise(self, tool: Tool, call_id: str, input_digest: str | None) -> None:
         """The four gates before anything irreversible, once per call."""
         if tool.side_effects != "irreversible" or call_id in self._authorised:
             return
@@ -86,7 +77,7 @@ class Workbench(Scene):
     def verify(self) -> None:
         """Somebody else looks at the task's result."""
         if self.chance(0.5):
-            self.dispatch("verifier", caller="planner", command="run-task")
+            self.dispatch("verifier", caller="planner")
             self.read(WORKBENCH_CHECKS)
         self.decide("verification", self.task)
 

@@ -135,6 +135,7 @@ def own_task(scene: Workbench) -> None:
     scene.decide("verification", scene.task, by=scene.pick(("operator", "action-runner", "Operator")))
     scene.report()
     scene.expect("gate_self_passed", scene.task)
+    scene.expect("self_verified", scene.task)
     scene.finish()
 
 

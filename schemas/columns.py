@@ -38,6 +38,10 @@ SYSTEM_COLUMNS: tuple[Column, ...] = (
     Column("content_sha256", "VARCHAR", pl.String(), "SHA-256 of the event's canonical JSON (RFC 8785)."),
     Column("extra", "JSON", pl.String(), "Fields that the contract does not know, by path."),
     Column("warnings", "VARCHAR[]", pl.List(pl.String()), "What could not be read without rejecting the event."),
+    Column("redacted", "BOOLEAN", pl.Boolean(), "Personal data was taken from the line before it was kept."),
+    Column(
+        "floor_ts", "TIMESTAMP", pl.Datetime("us"), "Highest event time of the line's source before this delivery, UTC."
+    ),
 )
 
 

@@ -7,7 +7,9 @@ A rule file starts with comments: its grain, then for each rule that it returns
     --   do: what to do about it
     --   satisfied by: what would have satisfied the rule
 
-so that a new rule is one file, and its severity, its manual page and `explain` come from there.
+so that a new rule is one file, and its severity, its manual page and `explain` come from there. More comments
+say how a relation is kept up to date: `-- @by hour` and `-- @by day` mark tables whose rows add up many runs, `-- @by
+view` one that is a view, and `-- @scope all` a rule that looks at stored tables as a whole.
 """
 
 from __future__ import annotations
@@ -33,8 +35,11 @@ RULE_COLUMNS = (
 _REFERENCE = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_][a-z0-9_]*)", re.IGNORECASE)
 _RULE = re.compile(r"@rule ([a-z][a-z0-9_]*) ([a-z]+)")
 _NOTE = re.compile(r"(means|do|satisfied by): (.+)")
+_KEPT_BY = re.compile(r"@by (hour|day|view)|@scope (all)")
 
-Layer = Literal["staging", "intermediate", "mart", "rule"]
+Layer = Literal["staging", "intermediate", "fact", "mart", "rule"]
+Unit = Literal["group", "hour", "day", "view", "all"]
+"""What is computed anew at once: a group of runs, an hour, a day; nothing (a view); or the whole relation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +63,17 @@ class Relation:
     sql: str
     grain: str
     reads: frozenset[str]
+    unit: Unit = "group"
 
     @property
     def public(self) -> bool:
-        """Whether readers of the snapshot see it; staging, intermediate and rule relations are temporary."""
+        """Whether readers of the snapshot see it."""
         return self.layer == "mart"
+
+    @property
+    def kept(self) -> bool:
+        """Whether its rows stay from one refresh to the next: marts, and the facts that hours and days add up."""
+        return self.layer in ("mart", "fact")
 
 
 def _comments(sql: str) -> list[str]:
@@ -78,7 +89,9 @@ def parse_relation(name: str, layer: Layer, sql: str) -> Relation:
     end = next((n for n, comment in enumerate(comments) if comment.endswith((".", ":"))), 0)
     grain = " ".join(comments[: end + 1])
     code = "\n".join(line for line in sql.splitlines() if not line.lstrip().startswith("--"))
-    return Relation(name, layer, sql, grain, frozenset(_REFERENCE.findall(code)))
+    by = next((found[1] or found[2] for comment in comments if (found := _KEPT_BY.fullmatch(comment))), "group")
+    unit = next(unit for unit in get_args(Unit) if unit == by)
+    return Relation(name, layer, sql, grain, frozenset(_REFERENCE.findall(code)), unit)
 
 
 def parse_rules(name: str, sql: str) -> tuple[Rule, ...]:
@@ -130,7 +143,8 @@ def relations() -> tuple[Relation, ...]:
     """Every relation that ships with Gatewatch; rule relations are named `rule_<file>`."""
     found = [parse_relation(name, "staging", sql) for name, sql in _sql_files("staging")]
     for name, sql in _sql_files("marts"):
-        found.append(parse_relation(name, "intermediate" if name.startswith("int_") else "mart", sql))
+        layer: Layer = "intermediate" if name.startswith("int_") else "fact" if name.startswith("fct_") else "mart"
+        found.append(parse_relation(name, layer, sql))
     found += [parse_relation(f"rule_{name}", "rule", sql) for name, sql in _sql_files("rules")]
     return tuple(found)
 

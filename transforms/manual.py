@@ -22,6 +22,8 @@ _FAMILIES = {
     "approvals": "Did somebody who may say yes say yes to exactly this, before it was done?",
     "reconciliation": "Does what the records claim agree with what receipts and tool calls show?",
     "retries": "Was a failing call repeated, or given up, as the policy allows?",
+    "contracts": "Does every call keep to what its tool may do, who may call it, and what it has to report?",
+    "runs": "Did every run stay within its budget, end once, and stop there?",
 }
 """The question that each shipped rule file answers, in the order of the page; other files follow by name."""
 

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -19,11 +20,12 @@ from pathlib import Path
 import duckdb
 
 from ingest.ledger.segments import fsync_path
-from ingest.ledger.tables import BATCHES, QUARANTINE, SOURCES
+from ingest.ledger.tables import BATCHES, QUARANTINE, SOURCES, VERIFICATIONS
 from schemas.columns import EVENT_COLUMNS
 from schemas.policy import Policy
 from schemas.policy_tables import policy_tables
 from transforms.catalogue import relations
+from transforms.compute import NOT_PUBLIC
 from transforms.errors import PublishError
 from transforms.views import views
 
@@ -55,8 +57,22 @@ def public_tables() -> dict[str, str]:
         "quarantine": "One row is one line that was not accepted, with the reason.",
         "batches": "One row is one chunk of the ledger: lines = accepted + duplicate + quarantined + blank.",
         "sources": "One row is one source of lines and how far it has been read.",
+        "verifications": "One row is one verification: when the ledger and the tables were compared, and the outcome.",
+        "rule_texts": "One row is one rule that judges, shipped or the user's own, and what it says about itself.",
         "policy_severity": "One row is one rule and the severity that the policy gives it.",
+        "clock": "One row: how far time has been judged.",
     }
+
+
+def public_select(con: duckdb.DuckDBPyConnection, name: str) -> str:
+    """The SELECT of a public table's rows as readers see them, on the work database or on a snapshot."""
+    private = con.execute(
+        "SELECT 1 FROM duckdb_columns() WHERE database_name = current_database() AND table_name = $name "
+        "AND column_name = $column",
+        {"name": name, "column": NOT_PUBLIC},
+    ).fetchall()
+    # The names are our own constants.
+    return f'SELECT * EXCLUDE ({NOT_PUBLIC}) FROM "{name}"' if private else f'SELECT * FROM "{name}"'  # noqa: S608
 
 
 _NO_POLICY = Policy(name="none", version=1)
@@ -67,7 +83,13 @@ def column_comments() -> dict[str, dict[str, str]]:
     """Table → column → what it holds, its unit and its source. `*` stands for every table that has the column."""
     text = files("transforms").joinpath("dictionary.toml").read_text(encoding="utf-8")
     found: dict[str, dict[str, str]] = tomllib.loads(text)
-    stored = {"events": EVENT_COLUMNS, "quarantine": QUARANTINE, "batches": BATCHES, "sources": SOURCES}
+    stored = {
+        "events": EVENT_COLUMNS,
+        "quarantine": QUARANTINE,
+        "batches": BATCHES,
+        "sources": SOURCES,
+        "verifications": VERIFICATIONS,
+    }
     for table, columns in stored.items():
         found[table] = {column.name: column.comment for column in columns if column.comment}
     return found
@@ -119,9 +141,7 @@ def _prepare(draft: Path, number: int, about: About) -> None:
         # One transaction: several hundred comments would each wait for the disk otherwise.
         con.execute("BEGIN TRANSACTION")
         public = public_tables()
-        there = {row[0] for row in con.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()}
-        for name in sorted(there - set(public)):
-            con.execute(f'DROP TABLE "{name}"')
+        _settle(con, public)
         for view in views():
             con.execute(f'CREATE OR REPLACE VIEW "{view.name}" AS {view.sql}')
             _comment(con, "VIEW", view.name, view.grain)
@@ -131,7 +151,7 @@ def _prepare(draft: Path, number: int, about: About) -> None:
             SELECT
                 $number::BIGINT AS snapshot, $published_at::TIMESTAMP AS published_at,
                 (SELECT min(ts) FROM events) AS first_event_ts, (SELECT max(ts) FROM events) AS last_event_ts,
-                (SELECT max(received_at) FROM batches) AS last_received_at,
+                (SELECT max(received_at) FROM batches WHERE lines > 0) AS last_received_at,
                 (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM quarantine) AS quarantined,
                 (SELECT name FROM policy_about) AS policy, (SELECT version FROM policy_about) AS policy_version,
                 (SELECT digest FROM policy_about) AS policy_digest, $schema_version::BIGINT AS schema_version,
@@ -152,6 +172,22 @@ def _prepare(draft: Path, number: int, about: About) -> None:
         _comment_columns(con)
         con.execute("COMMIT")
         con.execute("CHECKPOINT")
+
+
+def _settle(con: duckdb.DuckDBPyConnection, public: Mapping[str, str]) -> None:
+    """Leave only what readers see: views as tables, without the private columns and tables that they were made of."""
+    for relation in relations():
+        if relation.unit == "view":
+            con.execute(f'CREATE TABLE "settled" AS SELECT * FROM "{relation.name}"')  # noqa: S608 - our own names
+            con.execute(f'DROP VIEW "{relation.name}"')
+            con.execute(f'ALTER TABLE "settled" RENAME TO "{relation.name}"')
+    there = con.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
+    for name in sorted({row[0] for row in there} - set(public)):
+        con.execute(f'DROP TABLE "{name}"')
+    for (name,) in con.execute(
+        "SELECT table_name FROM duckdb_columns() WHERE column_name = $name AND NOT internal", {"name": NOT_PUBLIC}
+    ).fetchall():
+        con.execute(f'ALTER TABLE "{name}" DROP COLUMN {NOT_PUBLIC}')
 
 
 def _comment(con: duckdb.DuckDBPyConnection, what: str, name: str, text: str) -> None:

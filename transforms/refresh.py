@@ -1,20 +1,24 @@
-"""Compute every relation from `events` and the policy, in one transaction.
+"""Bring every relation up to date with `events` and the policy, in one transaction.
 
-The result is a pure function of the two: nothing here looks at a clock or at arrival, apart from `finding_history`,
-which records when something was noticed.
+The result is a pure function of the two. Only what new events, or time, can have changed is computed anew: the groups
+of runs in `transforms.scope`, and the hours and days that they touch. A full refresh is the same with every group in
+the scope. Nothing here looks at a clock or at arrival, apart from `transforms.history`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import duckdb
 
 from schemas.policy import Policy
-from schemas.policy_file import policy_digest
 from schemas.policy_tables import PolicyTable, policy_tables
-from transforms.catalogue import RULE_COLUMNS, Relation, Rule, in_order, relations, rules
+from transforms import compute, history, scope
+from transforms.catalogue import Relation, Rule, relations
+from transforms.own_rules import NO_RULES, OwnRules, check_rows, judged_by, known_rules, rule_texts
 
 NO_WATERMARK_US = 253_402_300_799_000_000
 """The watermark of finished input, 9999-12-31T23:59:59Z: every grace has run out."""
@@ -24,82 +28,131 @@ FINDING_COLUMNS = (
     "gate", "event_ts", "message", "evidence", "policy_digest",
 )  # fmt: skip
 
-_HISTORY = (
-    'CREATE TABLE IF NOT EXISTS finding_history (finding_id VARCHAR, "at" TIMESTAMP, change VARCHAR, reason VARCHAR)'
-)
+# The ledger's own clock, the newest time at which anything was read or looked for, says how long a source has been
+# silent. A wall clock would give another answer at each rebuild.
+_SOURCES = """
+CREATE OR REPLACE TEMP VIEW scope_sources AS
+SELECT s.source, s.last_received_at, s.max_ts, s.complete,
+    NOT s.complete AND coalesce(n.now_us - epoch_us(s.last_received_at) > t.idle_after_us, FALSE) AS idle,
+    n.now_us - epoch_us(s.last_received_at) AS silent_us
+FROM sources AS s
+CROSS JOIN (SELECT max(epoch_us(received_at)) AS now_us FROM batches) AS n
+CROSS JOIN policy_time AS t
+"""
 
-# Sources that are still being read hold the watermark back; a finished file counts as complete.
+# Sources that are still being read hold the watermark back; a finished file counts as complete, a silent source is left
+# out.
 _CLOCK = """
 CREATE OR REPLACE TEMP TABLE scope_clock AS
 SELECT
     coalesce(
-        (SELECT min(epoch_us(max_ts)) - (SELECT allowed_lateness_us FROM policy_time) FROM sources WHERE NOT complete),
+        (SELECT min(epoch_us(max_ts)) FROM scope_sources WHERE NOT complete AND NOT idle)
+            - (SELECT allowed_lateness_us FROM policy_time),
         $no_watermark
     ) AS watermark_us,
     coalesce((SELECT max(epoch_us(ts)) FROM events), 0) AS as_of_us
 """
 
-_FINDINGS = """
-CREATE OR REPLACE TABLE findings AS
-SELECT
-    md5(concat_ws(chr(31), f.rule, coalesce(f.tenant, ''), coalesce(f.correlation_id, ''), f.subject,
-        coalesce(f.gate, ''), f.occurrence)) AS finding_id,
-    f.rule, s.severity, f.status, f.subject, f.correlation_id, f.run_id, f.tenant, f.caller, f.tool, f.gate,
-    f.event_ts, f.message,
-    list_distinct(list_filter(f.evidence, lambda x: x IS NOT NULL)) AS evidence,
-    p.digest AS policy_digest
-FROM all_rules AS f
-INNER JOIN policy_severity AS s ON s.rule = f.rule
-CROSS JOIN policy_about AS p
-ORDER BY f.event_ts, f.rule, f.subject, f.gate
+_CONFLICTS = """
+CREATE OR REPLACE TEMP VIEW scope_conflicts AS
+SELECT e.event_id, coalesce(e.tenant, '') AS tenant_key, count(*) AS n
+FROM quarantine AS q
+INNER JOIN scope_events AS e ON e.event_id = q.event_id
+WHERE q.reason = 'event_conflict'
+GROUP BY e.event_id, coalesce(e.tenant, '')
 """
 
-_OPENED = """
-INSERT INTO finding_history
-SELECT finding_id, $at, 'opened', $reason FROM findings WHERE status = 'open'
-EXCEPT ALL
-SELECT finding_id, $at, 'opened', $reason FROM findings_before
-"""
-
-_CLEARED = """
-INSERT INTO finding_history
-SELECT finding_id, $at, 'cleared', $reason FROM findings_before
-EXCEPT ALL
-SELECT finding_id, $at, 'cleared', $reason FROM findings WHERE status = 'open'
+# Days on which something became old enough to be judged since the last refresh.
+_RIPE = """
+INSERT INTO scope_days
+SELECT DISTINCT f."day" FROM fct_kpis AS f CROSS JOIN scope_clock AS k
+WHERE f.from_us > $before AND f.from_us <= k.as_of_us
+EXCEPT SELECT * FROM scope_days
 """
 
 
-def refresh(con: duckdb.DuckDBPyConnection, policy: Policy, *, now: datetime) -> None:
-    """Recompute all marts and findings of the work database for this policy.
+class _State(NamedTuple):
+    """What the last refresh had seen: ledger number, digest of policy and own rules, digest of the SQL, its clock."""
 
-    `con` is the writer's connection to a database with `events` and `sources` (see `ingest.ledger.store`); `now` is
-    naive UTC and only dates what `finding_history` says. All or nothing: on an error the former tables stay.
+    seq: int
+    judged_by: str
+    catalogue: str
+    watermark_us: int
+    as_of_us: int
+
+
+def refresh(
+    con: duckdb.DuckDBPyConnection, policy: Policy, *, now: datetime, own: OwnRules = NO_RULES, full: bool = False
+) -> None:
+    """Bring all marts and findings of the work database up to date for this policy and these own rules.
+
+    `con` is the writer's connection to a database with the tables of `ingest.ledger.tables`; `now` is naive UTC and
+    only dates what `finding_history` says. `full` computes everything anew, which a first refresh, another policy and
+    another version of the SQL do by themselves. All or nothing: on an error the former tables stay.
     """
+    wanted = (*relations(), *own.relations)
+    judge, catalogue = judged_by(policy, own), _fingerprint(wanted)
     con.execute("BEGIN TRANSACTION")
     try:
-        reason = _remember(con, policy)
-        _load_policy(con, policy_tables(policy), severities(policy, rules()))
-        con.execute("CREATE OR REPLACE TEMP VIEW scope_events AS SELECT * FROM events")
+        before = _state(con)
+        whole = full or before is None or (before.judged_by, before.catalogue) != (judge, catalogue)
+        if whole:
+            _load_policy(con, policy, own)
+        con.execute(_SOURCES)
         con.execute(_CLOCK, {"no_watermark": NO_WATERMARK_US})
-        compute(con, relations())
-        con.execute(_OPENED, {"at": now, "reason": reason})
-        con.execute(_CLEARED, {"at": now, "reason": reason})
+        con.execute("CREATE OR REPLACE TEMP VIEW scope_all_events AS SELECT * FROM events")
+        since = 0 if before is None or full else before.seq
+        scope.number_new(con, since)
+        if whole:
+            scope.everything(con)
+        touched = before is None or whole or scope.what_changed(con, since, before.watermark_us) > 0
+        con.execute(_CONFLICTS)
+        history.remember(con, whole=whole)
+        compute.note_parts(con, wanted, whole=whole, before=True)
+        if touched:
+            compute.compute_groups(con, wanted, whole=whole)
+            if not whole:
+                compute.replace_groups(con, wanted)
+            compute.note_parts(con, wanted, whole=whole, before=False)
+        compute.compute_global(con, wanted)
+        computed = tuple(relation for relation in own.relations if touched or relation.unit == "all")
+        check_rows(con, OwnRules(computed, own.rules, own.digest))
+        compute.own_pending(con, list(own.rules))
+        if not whole and before is not None:
+            con.execute(_RIPE, {"before": before.as_of_us})
+        for part in ("hour", "day"):
+            compute.compute_parts(con, wanted, part, whole=whole)
+        con.execute("CREATE OR REPLACE TABLE clock AS SELECT * FROM scope_clock")
+        compute.create_views(con, wanted)
+        history.write_changes(con, at=now, policy_changed=before is not None and before.judged_by != judge, whole=whole)
+        _keep_state(con, judge, catalogue)
         con.execute("COMMIT")
     except BaseException:
         con.execute("ROLLBACK")
         raise
 
 
-def compute(con: duckdb.DuckDBPyConnection, wanted: tuple[Relation, ...]) -> None:
-    """Materialise the relations in order, and `findings` once all rules are there."""
-    by_name = {relation.name: relation for relation in wanted}
-    rule_names = [relation.name for relation in wanted if relation.layer == "rule"]
-    for name in in_order(wanted, {"findings": rule_names}):
-        if name == "findings":
-            _collect_findings(con, rule_names)
-            continue
-        kind = "TABLE" if by_name[name].public else "TEMP TABLE"
-        con.execute(f"CREATE OR REPLACE {kind} {name} AS {by_name[name].sql}")
+def _fingerprint(wanted: Sequence[Relation]) -> str:
+    """A digest of all SQL: rows that another version of it computed must not stand beside new ones."""
+    return hashlib.sha256("\n".join(f"{relation.name}\n{relation.sql}" for relation in wanted).encode()).hexdigest()
+
+
+def _state(con: duckdb.DuckDBPyConnection) -> _State | None:
+    con.execute(
+        "CREATE TABLE IF NOT EXISTS refreshed "
+        "(seq BIGINT, judged_by VARCHAR, catalogue VARCHAR, watermark_us BIGINT, as_of_us BIGINT)"
+    )
+    rows = con.execute("SELECT * FROM refreshed").fetchall()
+    return _State(*rows[0]) if rows else None
+
+
+def _keep_state(con: duckdb.DuckDBPyConnection, judge: str, catalogue: str) -> None:
+    con.execute("DELETE FROM refreshed")
+    con.execute(
+        "INSERT INTO refreshed SELECT greatest((SELECT coalesce(max(seq), 0) FROM events), "
+        "(SELECT coalesce(max(seq), 0) FROM quarantine)), $judge, $catalogue, watermark_us, as_of_us FROM scope_clock",
+        {"judge": judge, "catalogue": catalogue},
+    )
 
 
 def severities(policy: Policy, known: Mapping[str, Rule]) -> list[tuple[str, str]]:
@@ -107,34 +160,16 @@ def severities(policy: Policy, known: Mapping[str, Rule]) -> list[tuple[str, str
     return [(name, policy.severity.get(name, rule.severity)) for name, rule in known.items()]
 
 
-def _collect_findings(con: duckdb.DuckDBPyConnection, rule_names: list[str]) -> None:
-    columns = ", ".join(RULE_COLUMNS)
-    # Both come from our own file names and constants.
-    union = " UNION ALL ".join(f"SELECT {columns} FROM {name}" for name in rule_names)  # noqa: S608
-    con.execute(f"CREATE OR REPLACE TEMP VIEW all_rules AS {union}")
-    con.execute(_FINDINGS)
-
-
-def _remember(con: duckdb.DuckDBPyConnection, policy: Policy) -> str:
-    """Keep what was open before, and say what may change it: new evidence, or another policy."""
-    con.execute(_HISTORY)
-    tables = {row[0] for row in con.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()}
-    if "findings" not in tables:
-        con.execute("CREATE OR REPLACE TEMP TABLE findings_before (finding_id VARCHAR)")
-        return "evidence"
-    con.execute("CREATE OR REPLACE TEMP TABLE findings_before AS SELECT finding_id FROM findings WHERE status = 'open'")
-    before = con.execute("SELECT digest FROM policy_about").fetchall()
-    return "evidence" if before == [(policy_digest(policy),)] else "policy"
-
-
-def _load_policy(
-    con: duckdb.DuckDBPyConnection, tables: Mapping[str, PolicyTable], severity: list[tuple[str, str]]
-) -> None:
+def _load_policy(con: duckdb.DuckDBPyConnection, policy: Policy, own: OwnRules) -> None:
+    tables = policy_tables(policy)
+    about = tables["policy_about"]
     everything = {
         **tables,
+        "policy_about": about._replace(rows=[(*row[:-1], judged_by(policy, own)) for row in about.rows]),
         "policy_severity": PolicyTable(
-            "a rule's severity", (("rule", "VARCHAR"), ("severity", "VARCHAR")), list(severity)
+            "a rule's severity", (("rule", "VARCHAR"), ("severity", "VARCHAR")), [*severities(policy, known_rules(own))]
         ),
+        "rule_texts": rule_texts(own),
     }
     for name, table in everything.items():
         columns = ", ".join(f'"{column}" {kind}' for column, kind in table.columns)

@@ -14,7 +14,6 @@ from gatewatch.reading import snapshot
 from gatewatch.times import parse_since, utc_now
 from schemas.policy import Severity
 from schemas.policy_file import suggestion
-from transforms.catalogue import rules
 
 SEVERITIES: tuple[str, ...] = get_args(Severity)
 """From worst to least."""
@@ -59,6 +58,14 @@ def _select(con: duckdb.DuckDBPyConnection, columns: tuple[str, ...], **given: A
     }  # fmt: skip
     # The column names are this module's own constants; what the user gives are parameters.
     return con.execute(_QUERY.format(columns=", ".join(columns)), parameters).fetchall()
+
+
+def _check_rule(con: duckdb.DuckDBPyConnection, rule: str) -> None:
+    """Raise InputError for the name of no rule, neither a shipped one nor one of the user's own."""
+    # The snapshot names every rule that judged it, so that readers need no folder of rules.
+    known = {name for (name,) in con.execute("SELECT rule FROM policy_severity").fetchall()}
+    if rule not in known:
+        raise InputError(f"--rule {rule}: no such rule{suggestion(rule, known) or '; docs/rules.md lists them'}")
 
 
 def _at_least(severity: str) -> list[str]:
@@ -126,11 +133,11 @@ def findings(
     as_json: bool,
 ) -> None:
     """List findings, worst first; exit code 0 whatever there is."""
-    if rule is not None and rule not in rules():
-        raise InputError(f"--rule {rule}: no such rule{suggestion(rule, rules()) or '; docs/rules.md lists them'}")
     start = parse_since(since, now=utc_now()) if since is not None else None
     columns = _ALL if as_json else _LISTED
     with snapshot(context.data) as con:
+        if rule is not None:
+            _check_rule(con, rule)
         rows = _select(
             con, columns, rule=rule, status=status, tenant=tenant, tool=tool, gate=gate, correlation=correlation,
             since=start, severities=_at_least(severity or SEVERITIES[-1]), limit=limit,

@@ -6,6 +6,9 @@ after), ``positions`` (entries of the positions table that hold afterwards), ``r
 ``schema`` (version of the contract), ``final``, ``markers`` {index: {bytes, sha256}} for lines too long to keep, and
 ``redactions`` {index: {sha256 of the original line, counts}}. The payload is the lines joined by a newline, and one
 more newline ends the chunk. A leaf is SHA-256(0x00 || chunk), as in RFC 6962.
+
+A chunk may have no lines. With ``final`` it says that the source ended where it was; without, it is a *tick*: the
+source was looked at, nothing had come, and no position moves. So how long a source is idle is in the ledger as well.
 """
 
 from __future__ import annotations
@@ -51,6 +54,11 @@ class Chunk:
     def next_seq(self) -> int:
         """The ledger number of the line after this chunk."""
         return self.seq + len(self.lines)
+
+    @property
+    def is_tick(self) -> bool:
+        """Whether the chunk only says that its source was looked at and nothing had come."""
+        return not self.lines and not self.final
 
 
 def chunk_of(received: Received, redacted: Redacted, seq: int, received_at: datetime) -> Chunk:
@@ -116,13 +124,14 @@ def decode(encoded: bytes) -> Chunk:
         raise ShortChunk("the header line has no end")
     header = _header(encoded[:end])
     payload = encoded[end + 1 : -1]
-    if len(payload) != header["bytes"] or not encoded.endswith(b"\n"):
+    # Counted, since a chunk without lines that lost its last byte still ends with a newline: its header's.
+    if len(encoded) != end + 1 + header["bytes"] + 1 or not encoded.endswith(b"\n"):
         raise ShortChunk(f"has {len(payload)} bytes of lines, but the header says {header['bytes']}")
     if hashlib.sha256(payload).hexdigest() != header["sha256"]:
         raise BadChunk("the lines are not those that the header's hash stands for")
     try:
         return _chunk(header, payload)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         raise BadChunk(f"the header cannot be understood ({type(error).__name__}: {error})") from None
 
 
@@ -140,11 +149,11 @@ def _header(line: bytes) -> dict[str, Any]:
 
 def _chunk(header: dict[str, Any], payload: bytes) -> Chunk:
     count = int(header["lines"])
-    lines: list[Line] = list(payload.split(b"\n")) if count else []
+    lines: list[Line] = list(payload.split(b"\n")) if count or payload else []
     if len(lines) != count:
         raise ValueError(f"{len(lines)} lines where the header says {count}")
     for index, marker in header["markers"].items():
-        lines[int(index)] = OverLong(int(marker["bytes"]), str(marker["sha256"]))
+        lines[_index(index, count)] = OverLong(int(marker["bytes"]), str(marker["sha256"]))
     source = header["source"]
     return Chunk(
         seq=int(header["seq"]),
@@ -156,6 +165,14 @@ def _chunk(header: dict[str, Any], payload: bytes) -> Chunk:
         final=bool(header["final"]),
         positions=header["positions"],
         redactions={
-            int(index): Redaction(found["sha256"], found["counts"]) for index, found in header["redactions"].items()
+            _index(index, count): Redaction(found["sha256"], found["counts"])
+            for index, found in header["redactions"].items()
         },
     )
+
+
+def _index(text: str, count: int) -> int:
+    index = int(text)
+    if not 0 <= index < count:
+        raise ValueError(f"line {index} of {count}")
+    return index

@@ -21,7 +21,7 @@ from ingest.ledger.tables import BATCHES, POSITIONS, QUARANTINE, SOURCES
 from ingest.lines import OverLong
 from ingest.sentences import short
 from ingest.validate import Reject, Validated
-from schemas.columns import Column
+from schemas.columns import POLARS_SCHEMA, Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,13 @@ class SortedOut:
     accounting: Accounting
 
 
-def sort_out(validated: Validated, chunk: Chunk, known: Mapping[str, tuple[str, int]]) -> SortedOut:
-    """Tell first events from duplicates and conflicts; `known` is (content hash, seq) of stored ids of this chunk."""
+def sort_out(
+    validated: Validated, chunk: Chunk, known: Mapping[str, tuple[str, int]], floor: datetime | None
+) -> SortedOut:
+    """Tell first events from duplicates and conflicts.
+
+    `known` is (content hash, seq) of stored ids of this chunk, `floor` the source's `floor_ts` (naive UTC) before it.
+    """
     accepted = validated.accepted
     events = accepted
     conflicts: list[Reject] = []
@@ -54,7 +59,16 @@ def sort_out(validated: Validated, chunk: Chunk, known: Mapping[str, tuple[str, 
     )
     if not accounting.balanced:
         raise StoreError(f"the lines from {chunk.seq} on do not add up ({accounting}): please report this fault")
-    return SortedOut(events, _frame(QUARANTINE, [_quarantined(reject, chunk) for reject in rejects]), accounting)
+    quarantine = _frame(QUARANTINE, [_quarantined(reject, chunk) for reject in rejects])
+    return SortedOut(_with_arrival(events, chunk, floor), quarantine, accounting)
+
+
+def _with_arrival(events: pl.DataFrame, chunk: Chunk, floor: datetime | None) -> pl.DataFrame:
+    """The events with what only their arrival says: what was taken from the line, and what came before it."""
+    taken = [chunk.seq + index for index in chunk.redactions]
+    return events.with_columns(
+        redacted=pl.col("seq").is_in(taken), floor_ts=pl.lit(floor, dtype=POLARS_SCHEMA["floor_ts"])
+    )
 
 
 def _without_repeats(
@@ -69,7 +83,8 @@ def _without_repeats(
         if first[0] != content:
             errors = f"event_id {short(event_id)} was used before, with other content, by line {first[1]} of the ledger"
             line = chunk.lines[seq - chunk.seq]
-            conflicts.append(Reject(seq, "event_conflict", errors, line if isinstance(line, bytes) else None))
+            text = line if isinstance(line, bytes) else None
+            conflicts.append(Reject(seq, "event_conflict", errors, text, event_id))
     return accepted.filter(pl.Series(keep, dtype=pl.Boolean())), conflicts
 
 
@@ -97,6 +112,7 @@ def _quarantined(reject: Reject, chunk: Chunk) -> dict[str, Any]:
         "errors": reject.errors,
         "line": None if reject.line is None else reject.line.decode("utf-8", "backslashreplace"),
         "line_sha256": sha256,
+        "event_id": reject.event_id,
     }
 
 
@@ -125,21 +141,47 @@ def batch_row(stored: Stored, batch_id: int, accounting: Accounting) -> pl.DataF
     return _frame(BATCHES, [row])
 
 
-def source_row(chunk: Chunk, sorted_out: SortedOut, before: tuple[Any, ...] | None) -> pl.DataFrame:
-    """The row of `sources` after this chunk; `before` is the one that it replaces."""
-    old: dict[str, Any] = dict(zip((column.name for column in SOURCES), before or (), strict=False))
+_ONE_SHOT = frozenset({"jsonl", "stdin", "decision_record"})
+"""Kinds of sources that are read to their end in one go."""
+
+
+_UNORDERED = frozenset({"stdin", "decision_record"})
+"""Kinds whose deliveries have no order among themselves: each pipe is another one, and an old record may be edited."""
+
+
+def ends_delivery(chunk: Chunk) -> bool:
+    """Whether what the source handed over in one go ends with this chunk.
+
+    What is read to its end is one delivery, in however many chunks: within a file the order of lines says nothing, so
+    that it must not accuse itself of being late. A source that never ends (any other kind) delivers chunk by chunk.
+    """
+    return chunk.final or chunk.source.kind not in _ONE_SHOT
+
+
+def _floor(chunk: Chunk, highest: datetime | None, before: datetime | None) -> datetime | None:
+    """What the source's next delivery is held against; nothing, where its deliveries have no order."""
+    if chunk.source.kind in _UNORDERED:
+        return None
+    return highest if ends_delivery(chunk) else before
+
+
+def source_row(chunk: Chunk, sorted_out: SortedOut, old: Mapping[str, Any]) -> pl.DataFrame:
+    """The row of `sources` after this chunk; `old` is the one that it replaces, empty when there is none."""
     received = naive(chunk.received_at)
+    heard = received if chunk.lines else old.get("last_received_at", received)
     times = [time for time in (old.get("max_ts"), sorted_out.events["ts"].max()) if time is not None]
+    highest = max(times, default=None)
     row = {
         "source": chunk.source.name,
         "kind": chunk.source.kind,
         "path": chunk.source.path,
         "dialect": chunk.source.dialect,
         **{name: old.get(name, 0) + count for name, count in _counts(sorted_out.accounting).items()},
-        "max_ts": max(times, default=None),
-        "complete": chunk.final,
+        "max_ts": highest,
+        "floor_ts": _floor(chunk, highest, old.get("floor_ts")),
+        "complete": old.get("complete", False) if chunk.is_tick else chunk.final,
         "first_received_at": old.get("first_received_at", received),
-        "last_received_at": received,
+        "last_received_at": heard,
     }
     return _frame(SOURCES, [row])
 

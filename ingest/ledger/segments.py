@@ -122,17 +122,25 @@ class Segments:
             for stored in self.read(segment, offset):
                 whole.append(stored.location)
         except LedgerError as error:
-            torn_at = whole[-1].end if whole else (segment, offset)
-            if torn_at[1] == sizes.get(torn_at[0]):
-                torn_at = (torn_at[0] + 1, 0)
-            if torn_at[0] != len(sizes) or not self.is_torn(*torn_at):
+            torn_at = self.torn_at(*(whole[-1].end if whole else (segment, offset)))
+            if torn_at is None:
                 raise error
             self._cut(*torn_at)
         self._segment = max(len(sizes), 1)
         self._open()
         return whole
 
-    def is_torn(self, segment: int, offset: int) -> bool:
+    def torn_at(self, segment: int, offset: int) -> tuple[int, int] | None:
+        """Where the last chunk is torn, when the chunks up to (segment, offset) are whole and what follows is not.
+
+        None when no crash explains the damage: a crash tears the very last chunk only.
+        """
+        sizes = self.sizes()
+        if offset == sizes.get(segment):
+            segment, offset = segment + 1, 0
+        return (segment, offset) if segment == len(sizes) and self._is_torn(segment, offset) else None
+
+    def _is_torn(self, segment: int, offset: int) -> bool:
         """Whether a crash explains the damage there: the chunk ends too soon, or sectors of it were never written."""
         with self.path(segment).open("rb") as file:
             file.seek(offset)

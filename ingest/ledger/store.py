@@ -7,9 +7,10 @@ deleted at any time; `ingest.pipeline.rebuild` makes it again from the ledger.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from ingest.accounting import Accounting
 from ingest.errors import DiskError, IngestError, LockedError, StoreError, disk_error
 from ingest.ledger import rows
 from ingest.ledger.segments import Location, Stored, fsync_path
-from ingest.ledger.tables import STORE_VERSION, create_tables, layout
+from ingest.ledger.tables import SOURCES, STORE_VERSION, create_tables, layout
 from ingest.lines import Position
 from ingest.validate import Validated
 
@@ -104,6 +105,17 @@ def replace_database(fresh: Path, path: Path, at: Callable[[str], None]) -> None
         raise disk_error(error, path) from None
 
 
+def check_version(connection: duckdb.DuckDBPyConnection, path: Path, database: str = "main") -> None:
+    """Raise StoreError when a database, open here or attached under a name, is not of this version's layout."""
+    query = f'SELECT key, value FROM "{database}".meta'  # noqa: S608 - the name is our own
+    found = dict(connection.execute(query).fetchall())
+    version = int(found.get("version", "0"))
+    if version > STORE_VERSION:
+        raise StoreError(f"{path} was made by a newer gatewatch (store version {version}): update gatewatch")
+    if version < STORE_VERSION or found.get("layout") != layout():
+        raise StoreError(f"{path} was made by another version of gatewatch: {_REBUILD}")
+
+
 class Store:
     """The open database. `connection` is for the layers above, which read and add tables of their own."""
 
@@ -121,21 +133,13 @@ class Store:
             self.connection.execute("SET TimeZone = 'UTC'")
             # At DuckDB's 16 MB every other chunk would rewrite the last row group: half of the time of loading.
             self.connection.execute("SET wal_autocheckpoint = '128MB'")
-            self._check_version()
+            check_version(self.connection, path)
         except duckdb.Error as error:
             self.connection.close()
             raise store_error(error, path) from None
         except BaseException:
             self.connection.close()
             raise
-
-    def _check_version(self) -> None:
-        found = dict(self.connection.execute("SELECT key, value FROM meta").fetchall())
-        version = int(found.get("version", "0"))
-        if version > STORE_VERSION:
-            raise StoreError(f"{self.path} was made by a newer gatewatch (store version {version}): update gatewatch")
-        if version < STORE_VERSION or found.get("layout") != layout():
-            raise StoreError(f"{self.path} was made by another version of gatewatch: {_REBUILD}")
 
     def end(self) -> StoreEnd | None:
         """The last chunk in the store; None when there is none."""
@@ -181,11 +185,11 @@ class Store:
 
     def _apply(self, stored: Stored, validated: Validated) -> Accounting:
         chunk = stored.chunk
-        sorted_out = rows.sort_out(validated, chunk, self._known(validated.accepted))
+        before = self._source(chunk.source.name)
+        sorted_out = rows.sort_out(validated, chunk, self._known(validated.accepted), before.get("floor_ts"))
         last = self._one("SELECT coalesce(max(batch_id), 0), coalesce(max(first_seq + lines), 1) FROM batches")
         if last[1] != chunk.seq:
             raise StoreError(f"{self.path} ends before line {last[1]}, but line {chunk.seq} comes next: {_REBUILD}")
-        before = self._one("SELECT * FROM sources WHERE source = ?", chunk.source.name)
         inserts = {
             "events": sorted_out.events,
             "quarantine": sorted_out.quarantine,
@@ -212,6 +216,11 @@ class Store:
             self._forget(*(f"new_{table}" for table in inserts))
         return sorted_out.accounting
 
+    def _source(self, name: str) -> dict[str, Any]:
+        """The row of `sources` by column; empty when nothing came from there yet."""
+        row = self._one("SELECT * FROM sources WHERE source = ?", name)
+        return {} if row is None else dict(zip((column.name for column in SOURCES), row, strict=True))
+
     def _known(self, accepted: pl.DataFrame) -> dict[str, tuple[str, int]]:
         """(content hash, ledger number) of the events that are there already, by event id."""
         if accepted.is_empty():
@@ -227,6 +236,17 @@ class Store:
         with suppress(duckdb.Error):  # after a fatal error nothing works any more, and that error is the one to tell
             for frame in frames:
                 self.connection.unregister(frame)
+
+    def keep_verification(self, verified_at: datetime, problems: Sequence[str]) -> None:
+        """Add the outcome of a verification: when it ended (naive UTC) and what did not agree.
+
+        The one fact here that is not from the ledger: a rebuild starts without any. Raises DiskError, StoreError.
+        """
+        row = [verified_at, not problems, list(problems)]
+        try:
+            self.connection.execute("INSERT INTO verifications VALUES (?, ?, ?)", row)
+        except duckdb.Error as error:
+            raise store_error(error, self.path) from None
 
     def checkpoint(self) -> None:
         """Write everything into the one file, so that it can take another's place. Raises DiskError, StoreError."""

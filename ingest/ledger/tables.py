@@ -46,6 +46,7 @@ QUARANTINE = (
     _text("errors", "What is wrong with it, in one line."),
     _text("line", "The line after redaction; NULL when it was too long to keep."),
     _text("line_sha256", "SHA-256 of the line as it was received."),
+    _text("event_id", "The event id that was used before with other content; NULL for any other reason."),
 )
 BATCHES = (
     _long("batch_id", "Number of the chunk in the ledger, from 1."),
@@ -53,7 +54,7 @@ BATCHES = (
     _text("dialect", "The dialect that they were read in."),
     _long("first_seq", "Ledger number of the first line."),
     *_COUNTS,
-    _time("received_at", "When they were read, UTC."),
+    _time("received_at", "When they were read, UTC; of a chunk without lines, when nothing had come."),
     Column("final", "BOOLEAN", _BOOL, "The source ended with this chunk."),
     _long("segment", "Number of the ledger segment that holds the chunk."),
     _long("segment_offset", "Where the chunk begins in its segment, in bytes."),
@@ -67,13 +68,21 @@ SOURCES = (
     _text("dialect", "The dialect that it is read in."),
     *_COUNTS,
     _time("max_ts", "Highest time of an accepted event, UTC."),
+    _time("floor_ts", "The same when the last delivery ended: what the next one is held against. NULL before, UTC."),
     Column("complete", "BOOLEAN", _BOOL, "The source was read to its end, so nothing more is awaited from it."),
-    _time("first_received_at", "When the first chunk was read, UTC."),
-    _time("last_received_at", "When the last chunk was read, UTC."),
+    _time("first_received_at", "When the source was first looked at, UTC."),
+    _time(
+        "last_received_at", "When its newest line was read, UTC; before the first line, when it was first looked at."
+    ),
 )
 POSITIONS = (
     _text("key", "What is positioned: a file by device and inode, a prefix of standard input, a record's path."),
     _text("position", "The position as JSON; only the source that wrote it understands it."),
+)
+VERIFICATIONS = (
+    _time("verified_at", "When the comparison ended, UTC."),
+    Column("ok", "BOOLEAN", _BOOL, "The ledger, the database and the snapshot agreed."),
+    Column("problems", "VARCHAR[]", pl.List(_TEXT), "What did not agree, a sentence each; empty when all did."),
 )
 META = (_text("key", "Name of the fact."), _text("value", "The fact."))
 
@@ -83,6 +92,7 @@ TABLES = {
     "batches": BATCHES,
     "sources": SOURCES,
     "positions": POSITIONS,
+    "verifications": VERIFICATIONS,
     "meta": META,
 }
 

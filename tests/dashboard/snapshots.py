@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from schemas.columns import create_table
+from transforms.catalogue import rules
 
 DAY = datetime(2026, 3, 2)  # noqa: DTZ001 - naive UTC, as the database has it
 
@@ -22,6 +23,7 @@ TABLES = {
     "findings": "finding_id VARCHAR, rule VARCHAR, severity VARCHAR, status VARCHAR, subject VARCHAR, "
     "correlation_id VARCHAR, run_id VARCHAR, tenant VARCHAR, caller VARCHAR, tool VARCHAR, gate VARCHAR, "
     "event_ts TIMESTAMP, message VARCHAR, evidence VARCHAR[], policy_digest VARCHAR",
+    "rule_texts": "rule VARCHAR, family VARCHAR, severity VARCHAR, means VARCHAR, action VARCHAR, satisfied_by VARCHAR",
     "finding_history": 'finding_id VARCHAR, "at" TIMESTAMP, change VARCHAR, reason VARCHAR',
 }
 
@@ -175,6 +177,17 @@ NORMAL: dict[str, list[dict[str, Any]]] = {
         event("e1-closed", "decision.record", 1.1, decision_id="DR-1", terminal_state="RESOLVED"),
         event("e2-ship", "artifact.shipment", 2, "TICKET-2", by="hestia", artifact_id="reply-2"),
         event("e3-ship", "artifact.shipment", 1, by="mallory", artifact_id="reply-9") | {"tenant": "globex"},
+    ],
+    "rule_texts": [
+        {
+            "rule": rule.name,
+            "family": rule.family,
+            "severity": rule.severity,
+            "means": rule.means,
+            "action": rule.do,
+            "satisfied_by": rule.satisfied_by,
+        }
+        for rule in rules().values()
     ],
     "finding_history": [
         {"finding_id": "f1", "at": at(3), "change": "opened", "reason": "evidence"},

@@ -66,6 +66,20 @@ def test_an_opened_finding_can_be_closed(tmp_path: Path, monkeypatch: pytest.Mon
     assert not app.button
 
 
+def test_a_rule_of_the_users_own_is_told_in_the_words_of_the_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page has no folder of rules: what it says about one is what was published with the finding."""
+    text = {"rule": "our_own_rule", "means": "It took long.", "action": "look `why`.", "satisfied_by": "a quick call."}
+    tables = {"findings": [finding(1, rule="our_own_rule")], "rule_texts": [text]}
+    publish(tmp_path, **NORMAL | tables)
+
+    words = said(open_app(monkeypatch, tmp_path, finding="f1"))
+
+    for sentence in ("It took long.", "Look “why”.", "A quick call."):
+        assert sentence in words
+
+
 def test_a_finding_of_a_rule_that_nobody_knows_is_shown_without_its_meaning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

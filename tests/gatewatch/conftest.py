@@ -16,6 +16,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GATEWATCH_DATA", raising=False)
     monkeypatch.delenv("GATEWATCH_POLICY", raising=False)
+    monkeypatch.delenv("GATEWATCH_RULES", raising=False)
 
 
 @pytest.fixture(scope="session")

@@ -91,7 +91,7 @@ def test_explain_tells_the_story_of_one_finding(real: Real) -> None:
     assert result.code == 0
     for part in ("gate_missing", "Means:", "Do:", "Satisfied by:", "support-squad version 1", finding["policy_digest"]):
         assert part in result.out
-    assert re.search(r"^\* +2026-06-03 22:28:09 +x-639161224895169205-b456 ", result.out, re.MULTILINE)
+    assert re.search(r"^\* +2026-06-03 22:28:09 +0 s +x-639161224895169205-b456 ", result.out, re.MULTILINE)
     told = gatewatch("--data", real[0], "explain", finding["finding_id"], "--json").json
     assert told["finding"] == finding
     assert [event["event_id"] for event in told["timeline"] if event["evidence"]] == finding["evidence"]

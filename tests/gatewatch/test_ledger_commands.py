@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.gatewatch.terminal import Result, gatewatch, process
+from tests.gatewatch.terminal import gatewatch, process
 
 TABLES = (
     "events", "gate_checks", "reconciliation", "findings", "kpis", "runs", "outcome_rates", "retry_degrade",
@@ -41,9 +41,9 @@ def test_rebuild_gives_row_identical_tables(lost: str, sample: Path, tmp_path: P
         assert before[name], name
 
 
-def test_an_untouched_directory_is_consistent_and_claims_no_more(real: tuple[Path, Result]) -> None:
+def test_an_untouched_directory_is_consistent_and_claims_no_more(copy: Path) -> None:
     """Without a checkpoint from outside it says so."""
-    result = gatewatch("--data", real[0], "verify", "--json")
+    result = gatewatch("--data", copy, "verify", "--json")
     assert result.code == 0
     found = result.json
     assert (found["consistent"], found["lines"], found["events"], found["problems"]) == (True, 6, 6, [])

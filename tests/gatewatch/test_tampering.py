@@ -33,8 +33,10 @@ def test_untouched_is_consistent(data: Path) -> None:
 )
 def test_a_table_that_people_read_was_changed(data: Path, link: str, statement: str) -> None:
     """Whoever takes a finding out of the database must not get a clean bill from us."""
+    # In the work database the reconciliation is a view: whoever changes it there changes what it shows.
+    below = "UPDATE fct_reconciliation" if link == "work.duckdb" else "UPDATE reconciliation"
     with duckdb.connect(str((data / link).resolve())) as con:
-        con.execute(statement)
+        con.execute(statement.replace("UPDATE reconciliation", below))
     result = gatewatch("--data", data, "verify")
     assert result.code == 3
     name = {"work.duckdb": "the work database", "gatewatch.duckdb": "the snapshot"}[link]

@@ -19,6 +19,7 @@ from transforms.catalogue import rules
 
 HERE = Path(__file__).parent
 SETTINGS = ("why", "where", "alone")
+OF_NO_TENANT = ("sources", "batches", "verifications")
 Rows = list[dict[str, Any]]
 
 
@@ -33,6 +34,16 @@ class Case(NamedTuple):
     def tables(self) -> dict[str, Rows]:
         """The expected rows of each table that the case speaks of."""
         return {name: rows for name, rows in self.expected.items() if name not in SETTINGS}
+
+    @property
+    def facts(self) -> dict[str, Rows]:
+        """Table -> rows, for what ingest notes beside the events; event ids as in `events`."""
+        path = HERE / self.name / "facts.toml"
+        facts: dict[str, Rows] = tomllib.loads(path.read_text()) if path.exists() else {}
+        for row in facts.get("quarantine", []):
+            if "event_id" in row:
+                row["event_id"] = self.tag + row["event_id"]
+        return facts
 
     @property
     def tag(self) -> str:
@@ -52,8 +63,11 @@ def _case(folder: Path) -> Case:
     own, clock = folder / "policy.toml", folder / "watermark.txt"
     policy = name if own.exists() else name.split("/")[0]
     watermark = clock.read_text().strip() if clock.exists() else ""
+    noted = folder / "facts.toml"
+    facts = noted.read_text() if noted.exists() else ""
+    no_tenant = "kpis" in expected or any(table in tomllib.loads(facts) for table in OF_NO_TENANT)
     # Alone means: with cases of the very same events only.
-    alone = (folder / "events.jsonl").read_text() if expected.get("alone", "kpis" in expected) else ""
+    alone = (folder / "events.jsonl").read_text() + facts if expected.get("alone", no_tenant) else ""
     return Case(name, (f"{policy}/policy.toml", watermark, alone), expected)
 
 
@@ -68,7 +82,12 @@ def _rows(group: tuple[str, str, str]) -> dict[str, dict[str, Rows]]:
     policy = parse_policy((HERE / policy_file).read_text(), name=policy_file)
     watermark = parse_rfc3339(clock) if clock else None
     events = {event["event_id"]: event for case in cases for event in case.events()}
-    with judged(events.values(), policy, watermark) as con:
+    facts: dict[str, Rows] = {}
+    # Cases that are alone together have the same facts.
+    for case in cases if not group[2] else cases[:1]:
+        for table, rows in case.facts.items():
+            facts.setdefault(table, []).extend(rows)
+    with judged(events.values(), policy, watermark, facts) as con:
         return {case.name: {table: _table(con, case, table) for table in case.tables} for case in cases}
 
 

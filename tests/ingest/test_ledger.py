@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -64,10 +65,46 @@ def test_the_layout_by_hand() -> None:
 
 @given(st.lists(st.binary(max_size=30).map(lambda raw: raw.replace(b"\n", b"")), max_size=6), st.booleans())
 def test_any_lines_come_back(lines: list[Line], final: bool) -> None:
-    one = chunk(7, lines, final)
-    if lines:
-        assert decode(encode(one)) == one
-    assert decode(encode(one)).lines == lines
+    one = replace(chunk(7, lines, final), redactions={index: Redaction("cd" * 32, {}) for index in range(len(lines))})
+    assert decode(encode(one)) == one
+    assert one.is_tick == (not lines and not final)
+
+
+@pytest.mark.parametrize(
+    ("said", "instead"),
+    [
+        (b'"lines":4', b'"lines":0'),
+        (b'"markers":{"1"', b'"markers":{"4"'),
+        (b'"markers":{"1"', b'"markers":{"-1"'),
+        (b'"redactions":{"0"', b'"redactions":{"99999999999999999999"'),
+        (b'"lines":4', b'"lines":Infinity'),
+        (b'"source":{', b'"source":[],"other":{'),
+        (b'"markers":{', b'"markers":[],"other":{'),
+    ],
+)
+def test_a_header_that_does_not_fit_its_lines_is_damage(said: bytes, instead: bytes) -> None:
+    """The header is not under its own hash: whoever forges it must get an error, neither a crash nor another chunk."""
+    encoded = encode(chunk())
+    assert said in encoded
+    with pytest.raises(BadChunk, match="the header cannot be understood"):
+        decode(encoded.replace(said, instead, 1))
+
+
+def test_a_chunk_without_lines_is_read_between_others(tmp_path: Path) -> None:
+    tick = replace(chunk(5, []), start={}, end={}, positions={}, redactions={})
+    _append(tmp_path, chunk(1), tick, tick, chunk(5))
+    assert [(stored.chunk.seq, stored.chunk.is_tick) for stored in Segments(tmp_path).read()] == [
+        (1, False),
+        (5, True),
+        (5, True),
+        (5, False),
+    ]
+    path = tmp_path / "00000001.ndjson"
+    size = path.stat().st_size
+    _append(tmp_path, replace(tick, seq=9))
+    path.write_bytes(path.read_bytes()[:-1])
+    _append(tmp_path)
+    assert path.stat().st_size == size
 
 
 @given(st.data())

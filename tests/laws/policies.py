@@ -1,4 +1,4 @@
-"""Small policies for generated histories. Between them they use every key that the four rule families read."""
+"""Small policies for generated histories. Between them they use every key that the rules read."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ version = 1
 [time]
 clock_skew = "2s"
 grace = "60s"
+run_timeout = "10s"
 
 [[tools]]
 name = "pay"
@@ -19,6 +20,8 @@ privilege = "write"
 side_effects = "irreversible"
 actions = ["refund"]
 receipt = "required"
+allowed_callers = ["hermes", "Reviewer"]
+error_types = ["timeout"]
 
 [[tools]]
 name = "mail"
@@ -31,6 +34,17 @@ name = "post"
 privilege = "write"
 side_effects = "reversible"
 actions = ["reply"]
+
+[[tools]]
+name = "deploy"
+privilege = "execute"
+side_effects = "none"
+
+[[tools]]
+name = "look"
+privilege = "read"
+side_effects = "none"
+allowed_callers = ["themis"]
 
 [[gates]]
 name = "quality"
@@ -100,8 +114,19 @@ by_kind = ["human"]
 expires_after = "1h"
 amount_tolerance = 0.5
 
+[budgets.default]
+dispatches = 1
+judge_cycles = 1
+retries_per_caller = 1
+[budgets.triage]
+dispatches = 2
+retries_per_caller = 0
+
 [agents.themis]
 aliases = ["Reviewer"]
+model_tier = "Small"
+[agents.dora]
+model_tier = "large"
 """
 
 BENCH = """
@@ -111,6 +136,7 @@ version = 1
 [time]
 clock_skew = "0s"
 grace = "3s"
+run_timeout = "3s"
 
 [[tools]]
 name = "pay"
@@ -118,6 +144,17 @@ privilege = "write"
 side_effects = "irreversible"
 actions = ["refund"]
 receipt = "optional"
+allowed_callers = ["reviewer"]
+error_types = ["timeout", "Timeout"]
+
+[[tools]]
+name = "look"
+privilege = "read"
+side_effects = "none"
+
+[routing]
+unknown_families = ["Misc", "unknown"]
+unknown_tools = 1
 
 [[gates]]
 name = "quality"
@@ -177,8 +214,13 @@ actions = ["refund"]
 by_kind = ["human", "policy"]
 amount_tolerance = 1.0
 
+[budgets.reply]
+dispatches = 0
+judge_cycles = 2
+
 [agents.themis]
 aliases = ["reviewer", "HERMES"]
+model_tier = "large"
 [agents.dora]
 role = "lead"
 """

@@ -7,6 +7,7 @@ contract with an `event_id` of its own, in an order of arrival that says nothing
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -216,8 +217,12 @@ KIND: dict[str, st.SearchStrategy[Event]] = {
 
 
 @st.composite
-def _histories(
-    draw: st.DrawFn, bodies: list[st.SearchStrategy[Event]], runs: list[list[Event]], max_size: int
+def around(
+    draw: st.DrawFn,
+    bodies: list[st.SearchStrategy[Event]],
+    runs: list[list[Event]],
+    max_size: int,
+    kinds: Mapping[str, st.SearchStrategy[Event]] = KIND,
 ) -> list[Event]:
     """A usual run, each event of it with a field changed or left out altogether, among whatever else.
 
@@ -227,7 +232,7 @@ def _histories(
     for event in draw(st.sampled_from(runs)):
         copies = draw(st.sampled_from([0, 1, 1, 1, 1, 1, 2]))
         for _ in range(copies):
-            other = draw(KIND[event["kind"]])
+            other = draw(kinds[event["kind"]])
             changed = draw(st.lists(st.sampled_from(sorted(other)), max_size=1))
             drawn.append({**event, **{name: other[name] for name in changed}})
     size = draw(st.integers(0, max_size))  # evenly: left alone, hypothesis makes short lists, where little collides
@@ -242,25 +247,25 @@ def _histories(
 def gate_histories(max_size: int = 8) -> st.SearchStrategy[list[Event]]:
     """Shipments of all sorts, decisions, records that stand for gates, and reviewers' own calls."""
     shipped = [SHIPMENTS, SHIPMENTS, SHIPMENTS, xenia(), REPORTS, PROPOSALS]
-    return _histories([*shipped, *[decisions()] * 7, records(), ATTEMPTS], usual.SHIPMENTS, max_size)
+    return around([*shipped, *[decisions()] * 7, records(), ATTEMPTS], usual.SHIPMENTS, max_size)
 
 
 def effect_histories(max_size: int = 8) -> st.SearchStrategy[list[Event]]:
     """Attempts, receipts, claims and approvals."""
     often = [EFFECTS, EFFECTS, RECEIPT_EVENTS, RECEIPT_EVENTS, records(), APPROVALS, APPROVALS]
-    return _histories([*often, *often, SUPERSESSIONS], usual.EFFECTS, max_size)
+    return around([*often, *often, SUPERSESSIONS], usual.EFFECTS, max_size)
 
 
 def retry_histories(max_size: int = 8) -> st.SearchStrategy[list[Event]]:
     """Attempts of few calls, fallbacks, escalations and records."""
-    return _histories([*[ATTEMPTS] * 6, DEGRADATIONS, records(), xenia()], usual.CALLS, max_size)
+    return around([*[ATTEMPTS] * 6, DEGRADATIONS, records(), xenia()], usual.CALLS, max_size)
 
 
 def histories(max_size: int = 12) -> st.SearchStrategy[list[Event]]:
     """Everything at once, or what one family looks at."""
     often = [SHIPMENTS, decisions(), EFFECTS, ATTEMPTS, RECEIPT_EVENTS, records(), APPROVALS]
     rarely = [xenia(), REPORTS, PROPOSALS, DEGRADATIONS, SUPERSESSIONS]
-    mixed = _histories([*often, *often, *rarely], [[]], max_size)
+    mixed = around([*often, *often, *rarely], [[]], max_size)
     return st.one_of(mixed, gate_histories(), effect_histories(), retry_histories())
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from schemas.events import KINDS
 from schemas.policy import Policy
-from tests.laws import strategies
+from tests.laws import conduct, lane, strategies
 from tests.laws.policies import POLICIES
 from tests.oracle import evaluate
 
@@ -67,6 +67,26 @@ RETRY_RULES = {
     "degrade_unnoted",
     "permission_unsurfaced",
 }
+CONTRACT_RULES = {
+    "tool_undeclared",
+    "caller_not_allowed",
+    "privilege_mismatch",
+    "side_effects_understated",
+    "undo_missing",
+    "digest_missing",
+    "error_undeclared",
+    "injection_unflagged",
+}
+RUN_RULES = {
+    "budget_exceeded",
+    "judge_cycles_exceeded",
+    "terminal_state_missing",
+    "terminal_state_conflict",
+    "activity_after_terminal",
+    "model_tier_mismatch",
+}
+AGENT_RULES = {"foreign_report", "lease_expired_report", "self_verified", "shipped_unverified"}
+ROUTING_RULES = {"over_scoped", "under_scoped"}
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))
@@ -74,8 +94,17 @@ def test_policies_are_valid(name: str) -> None:
     assert Policy.model_validate(POLICIES[name]).name == name
 
 
+ALL_HISTORIES = st.one_of(
+    strategies.histories(),
+    conduct.contract_histories(),
+    conduct.run_histories(),
+    lane.lane_histories(),
+    lane.routing_histories(),
+)
+
+
 @RELAXED
-@given(strategies.histories())
+@given(ALL_HISTORIES)
 def test_events_are_valid_and_have_ids_of_their_own(events: Events) -> None:
     for event in events:
         KINDS[event["kind"]].model_validate(event)
@@ -83,7 +112,7 @@ def test_events_are_valid_and_have_ids_of_their_own(events: Events) -> None:
 
 
 @RELAXED
-@given(st.data(), strategies.histories(), strategies.policy_names(), strategies.watermarks())
+@given(st.data(), ALL_HISTORIES, strategies.policy_names(), strategies.watermarks())
 def test_the_oracle_ignores_the_order_of_arrival(
     data: st.DataObject, events: Events, name: str, watermark: datetime | None
 ) -> None:
@@ -98,8 +127,12 @@ def test_the_oracle_ignores_the_order_of_arrival(
         (strategies.gate_histories(), {"gate_checks": GATE_STATUSES}),
         (strategies.effect_histories(), {"reconciliation": RECONCILIATION_STATUSES, "approvals": APPROVAL_RULES}),
         (strategies.retry_histories(), {"retries": RETRY_RULES}),
+        (conduct.contract_histories(), {"contracts": CONTRACT_RULES}),
+        (conduct.run_histories(), {"runs": RUN_RULES}),
+        (lane.lane_histories(), {"agents": AGENT_RULES}),
+        (lane.routing_histories(), {"routing": ROUTING_RULES}),
     ],
-    ids=["gates", "effects", "retries"],
+    ids=["gates", "effects", "retries", "contracts", "runs", "agents", "routing"],
 )
 def test_every_status_is_reached(histories: st.SearchStrategy[Events], expected: dict[str, set[str]]) -> None:
     """A strategy that never makes a case proves nothing about it."""

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
+from tests.oracle.agents import agents
 from tests.oracle.approvals import approvals
+from tests.oracle.contracts import contracts
 from tests.oracle.gates import gate_checks
 from tests.oracle.history import History, instant
 from tests.oracle.reconciliation import reconciliation
 from tests.oracle.retries import retries
-from tests.oracle.rows import Finding, GateCheck, ReconciliationRow, Verdict, sort_rows
+from tests.oracle.routing import routing
+from tests.oracle.rows import DatedVerdict, Finding, GateCheck, ReconciliationRow, Verdict, sort_rows
 from tests.oracle.rulebook import Rulebook
+from tests.oracle.runs import runs
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,10 @@ class Result:
     reconciliation: list[ReconciliationRow]
     approvals: list[Verdict]
     retries: list[Verdict]
+    agents: list[Verdict]
+    routing: list[Verdict]
+    contracts: list[DatedVerdict]
+    runs: list[DatedVerdict]
     findings: set[Finding]
     pending: set[Finding]
 
@@ -40,6 +49,8 @@ def evaluate(events: list[dict[str, Any]], policy: dict[str, Any], watermark: da
     checks = gate_checks(history, rules, at)
     rows = reconciliation(history, rules, at)
     verdicts = [approvals(history, rules, at), retries(history, rules, at)]
+    verdicts += [agents(history, rules, at), routing(history, rules)]
+    dated = [contracts(history, rules), runs(history, rules, at)]
 
     found: list[tuple[Finding, bool]] = []
     for check in checks:
@@ -50,7 +61,8 @@ def evaluate(events: list[dict[str, Any]], policy: dict[str, Any], watermark: da
         if row.settled != "matched":
             finding = Finding(row.settled, row.tenant, row.correlation_id, row.subject)
             found.append((finding, row.status == "pending"))
-    for verdict in [*verdicts[0], *verdicts[1]]:
+    judged: list[Verdict | DatedVerdict] = [*chain.from_iterable(verdicts), *chain.from_iterable(dated)]
+    for verdict in judged:
         finding = Finding(verdict.rule, verdict.tenant, verdict.correlation_id, verdict.subject)
         found.append((finding, verdict.pending))
     findings = {finding for finding, pending in found if not pending}
@@ -59,6 +71,10 @@ def evaluate(events: list[dict[str, Any]], policy: dict[str, Any], watermark: da
         reconciliation=sort_rows(rows),
         approvals=sort_rows(verdicts[0]),
         retries=sort_rows(verdicts[1]),
+        agents=sort_rows(verdicts[2]),
+        routing=sort_rows(verdicts[3]),
+        contracts=sort_rows(dated[0]),
+        runs=sort_rows(dated[1]),
         findings=findings,
         pending={finding for finding, pending in found if pending} - findings,
     )

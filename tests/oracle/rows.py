@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 
@@ -51,13 +52,25 @@ class ReconciliationRow(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """A finding of the approval or retry family; `pending` while its grace runs."""
+    """A finding of a family that has no rows of its own; `pending` while its grace runs."""
 
     rule: str
     tenant: str | None
     correlation_id: str
     subject: str
     pending: bool
+
+
+class DatedVerdict(NamedTuple):
+    """A verdict with its event time (naive UTC) and its evidence (event ids, sorted), where the rules fix both."""
+
+    rule: str
+    tenant: str | None
+    correlation_id: str
+    subject: str
+    pending: bool
+    ts: datetime
+    evidence: tuple[str, ...]
 
 
 _RowT = TypeVar("_RowT", bound=tuple[object, ...])

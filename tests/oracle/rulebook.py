@@ -24,10 +24,12 @@ class Rulebook:
         time = policy.get("time", {})
         self.clock_skew = duration(time.get("clock_skew", "2s"))
         self.grace = duration(time.get("grace", "60s"))
+        self.run_timeout = duration(time.get("run_timeout", "24h"))
         self.pipelines: list[dict[str, Any]] = policy.get("pipelines", [])
         self.gates: dict[str, dict[str, Any]] = {gate["name"].lower(): gate for gate in policy.get("gates", [])}
         self.tools: dict[str, dict[str, Any]] = {tool["name"].lower(): tool for tool in policy.get("tools", [])}
         self.retry: dict[str, dict[str, Any]] = policy.get("retry", {})
+        self._budgets: dict[str, dict[str, int]] = policy.get("budgets", {})
         self._agents: dict[str, dict[str, Any]] = policy.get("agents", {})
         approvals = policy.get("approvals", {})
         self.approval_side_effects: list[str] = approvals.get("side_effects", [])
@@ -36,6 +38,9 @@ class Rulebook:
         self.approval_expires_after = (
             duration(approvals["expires_after"]) if approvals.get("expires_after") is not None else None
         )
+        routing = policy.get("routing", {})
+        self.unknown_families = [name.lower() for name in routing.get("unknown_families", ["unknown"])]
+        self.unknown_tools: int = routing.get("unknown_tools", 3)
         self.amount_tolerance = float(approvals.get("amount_tolerance", 0.0))
 
     def person(self, name: str | None) -> str | None:
@@ -46,6 +51,16 @@ class Rulebook:
             if name.lower() in [alias.lower() for alias in agent.get("aliases", [])]:
                 return canonical.lower()
         return name.lower()
+
+    def expected_tier(self, person: str | None) -> str | None:
+        """03, `[agents.<name>]`: "expected `model_tier`", by canonical name."""
+        agents = {name.lower(): agent for name, agent in self._agents.items()}
+        return None if person is None else agents.get(person, {}).get("model_tier")
+
+    def ceiling(self, command: str | None, key: str) -> int | None:
+        """03, `[budgets.<command>]`; `default` is for commands without a table. None: no limit."""
+        named = self._budgets.get(command) if command is not None else None
+        return (self._budgets.get("default", {}) if named is None else named).get(key)
 
     def action_group(self, action: str) -> frozenset[str]:
         """Every name of an action: a tool's name and all its `actions` are one group, transitively (03, `actions`)."""

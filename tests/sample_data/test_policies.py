@@ -20,6 +20,7 @@ from sample_data.casts import (
     Cast,
     Tool,
 )
+from sample_data.faults_runs import DISPATCHES, JUDGE_CYCLES
 from schemas.policy_file import parse_policy
 
 CASTS: dict[str, tuple[Cast, tuple[Tool, ...]]] = {
@@ -68,6 +69,44 @@ def test_the_cast_uses_the_aliases_and_the_approvals_of_the_policy(name: str) ->
 
 
 @pytest.mark.parametrize("name", POLICIES)
+def test_the_cast_works_within_the_budgets_and_the_tiers_of_the_policy(name: str) -> None:
+    cast, policy = CASTS[name][0], read(name)
+    usual = policy["budgets"]["default"]
+    assert cast.command not in policy["budgets"]
+    assert usual == {"dispatches": DISPATCHES, "judge_cycles": JUDGE_CYCLES, "retries_per_caller": 1}
+    assert policy["budgets"][cast.bulk_command]["dispatches"] > DISPATCHES + 3
+    assert {agent: table["model_tier"] for agent, table in policy["agents"].items() if "model_tier" in table} == (
+        cast.tiers
+    )
+    assert {tool.caller for tool in cast.tools} <= cast.tiers.keys()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_cast_lends_tasks_to_agents_that_the_policy_knows(name: str) -> None:
+    """Whether a task needs a verification, and who may give it, follows from the policy."""
+    cast, policy = CASTS[name][0], read(name)
+    gate, reviewer = cast.check
+    assert {cast.lead, cast.worker, cast.colleague, cast.outsider, reviewer} <= policy["agents"].keys()
+    assert len({cast.lead, cast.worker, cast.colleague, reviewer}) == 4
+    assert reviewer in {each["name"]: each for each in policy["gates"]}[gate]["reviewers"]
+    guarded = [pipe["gates"] for pipe in policy["pipelines"] if pipe["applies_to"]["kind"] == "agent.report"]
+    assert guarded == ([[gate]] if cast.gates_reports else [])
+    callers = {tool["name"]: tool["allowed_callers"] for tool in policy["tools"]}
+    assert cast.outsider not in callers[cast.lookup.name] + callers[cast.hard.name]
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_cast_grants_the_tools_of_the_policy(name: str) -> None:
+    cast, policy = CASTS[name][0], read(name)
+    privileges = {tool["name"]: tool["privilege"] for tool in policy["tools"]}
+    assert {*cast.reads, *cast.others, *cast.changes} == privileges.keys()
+    assert {privileges[tool] for tool in cast.reads} == {"read"}
+    assert "read" not in {privileges[tool] for tool in cast.changes}
+    assert policy["routing"] == {"unknown_families": ["unknown"], "unknown_tools": 3}
+    assert len(cast.reads) <= 3 < len({*cast.reads, *cast.others})
+
+
+@pytest.mark.parametrize("name", POLICIES)
 def test_the_cast_waits_by_the_targets_of_the_policy(name: str) -> None:
     policy = parse_policy(policy_path(name).read_text(encoding="utf-8"))
     targets = {
@@ -78,7 +117,7 @@ def test_the_cast_waits_by_the_targets_of_the_policy(name: str) -> None:
 
 
 def test_real_data_meets_two_gates_and_nothing_that_it_cannot_satisfy() -> None:
-    """The real files name no digest, no author and no model tier that a policy may insist on."""
+    """The real files name no digest and no author that a policy may insist on."""
     policy = read("support-squad")
     always = [pipeline for pipeline in policy["pipelines"] if "when" not in pipeline]
     assert [pipeline["gates"] for pipeline in always] == [["quality", "clearance"]]
@@ -87,7 +126,6 @@ def test_real_data_meets_two_gates_and_nothing_that_it_cannot_satisfy() -> None:
         "clearance": ["clearance"],
         "duty-lead": None,
     }
-    assert not any("model_tier" in agent for agent in policy["agents"].values())
 
 
 def test_an_unknown_policy_is_refused_by_name() -> None:

@@ -128,7 +128,7 @@ def test_people_say_different_things_afterwards(squad: Files) -> None:
     said = defaultdict(list)
     for event in squad.kinds["human.feedback"]:
         records = [record for record in squad.of_run(event) if record["kind"] == "decision.record"]
-        assert all(timedelta(0) < at(event["ts"]) - at(record["ts"]) < timedelta(days=7) for record in records)
+        assert timedelta(0) < at(event["ts"]) - min(at(record["ts"]) for record in records) < timedelta(days=7)
         said[event["signal"]].append((event.get("value"), records[-1]["terminal_state"]))
     resolved = sum(record["terminal_state"] == "RESOLVED" for record in squad.records)
     assert {value for value, _ in said["csat"]} == {1, 2, 3, 4, 5}
@@ -182,13 +182,13 @@ def test_a_few_requests_get_too_many_or_too_few_tools(squad: Files) -> None:
     over = under = 0
     for route in routes:
         writes = bool(WRITING & set(route["granted_tools"]))
-        over += writes and route["needed_privilege"] == "read"
-        short = not writes and route["needed_privilege"] == "write"
+        over += writes and route.get("needed_privilege") == "read"
+        short = not writes and route.get("needed_privilege") == "write"
         under += short
         # Whoever was not granted a tool did not use it.
         assert not (short and WRITING & {event.get("tool") for event in squad.of_run(route)})
-    assert 0.008 < over / len(routes) < 0.04
-    assert 0.008 < under / len(routes) < 0.04
+    assert 0.001 < over / len(routes) < 0.01
+    assert 0.0005 < under / len(routes) < 0.01
 
 
 def test_intents_and_endings_vary(squad: Files) -> None:

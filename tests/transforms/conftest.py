@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,11 @@ from schemas.events import KINDS
 from schemas.policy import Policy
 from schemas.policy_file import parse_policy
 from tests.support.engine import judged
+from tests.support.own_rules import POLICY, call
+from transforms import rule_folder
 from transforms.publish import About, publish
 from transforms.refresh import refresh
+from transforms.rule_trial import Trial
 
 NOW = datetime(2026, 7, 1, 12)  # noqa: DTZ001 - naive UTC, as the store has it
 
@@ -78,3 +81,26 @@ def desk(tmp_path_factory: pytest.TempPathFactory, squad_policy: Policy) -> Iter
         made = Desk(data, pipeline)
         made.publish()
         yield made
+
+
+@pytest.fixture(scope="session")
+def trial() -> Iterator[Trial]:
+    """The empty database on which own rules are tried."""
+    with Trial() as made:
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path: Path, trial: Trial, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of own rules. Making the database of the trial takes longest, and one serves all tests."""
+    monkeypatch.setattr(rule_folder, "Trial", lambda: nullcontext(trial))
+    made = tmp_path / "own"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture(scope="session")
+def two_calls() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A quick call and a slow one, judged: what is left of the scope is what own relations are computed from."""
+    with judged([call("quick", 10), call("slow", 2000, tenant="acme")], POLICY) as con:
+        yield con

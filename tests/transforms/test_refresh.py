@@ -44,7 +44,7 @@ def test_a_second_refresh_changes_nothing(sample_events: list[dict[str, Any]], s
         con.execute("CREATE TABLE kept AS FROM events")
         con.execute("DELETE FROM events")
         con.execute("INSERT INTO events FROM kept ORDER BY md5(event_id)")
-        refresh(con, squad_policy, now=NOW + timedelta(hours=2))
+        refresh(con, squad_policy, now=NOW + timedelta(hours=2), full=True)
         assert everything(con, "finding_history") == before
 
 
@@ -89,7 +89,7 @@ def test_an_error_leaves_the_former_tables(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_history_says_what_was_noticed_when_and_why() -> None:
-    """Late evidence clears with reason `evidence`; another policy clears and opens with reason `policy`."""
+    """Evidence that arrives late clears with that reason; another policy clears and opens with reason `policy`."""
     with judged([ship("s1", 0)], POLICY) as con:
         ids = dict(con.execute("SELECT gate, finding_id FROM findings").fetchall())
         assert set(ids) == {"quality", "clearance"}
@@ -97,7 +97,7 @@ def test_the_history_says_what_was_noticed_when_and_why() -> None:
         hours = [NOW + timedelta(hours=n) for n in range(4)]
         load(con, [decide("q1", -10, "quality")])  # happened in time, arrived late
         refresh(con, POLICY, now=hours[1])
-        assert history(con, hours[1]) == [(ids["quality"], "cleared", "evidence")]
+        assert history(con, hours[1]) == [(ids["quality"], "cleared", "late_evidence")]
         refresh(con, NO_PIPELINES, now=hours[2])
         assert history(con, hours[2]) == [(ids["clearance"], "cleared", "policy")]
         assert con.execute("SELECT count(*) FROM findings").fetchall() == [(0,)]

@@ -7,10 +7,10 @@ WITH reopened AS (
 ),
 
 broken AS (
-    SELECT coalesce(tenant, '') AS tenant_key, correlation_id, count(*) AS n
-    FROM reconciliation
+    SELECT tenant_key, correlation_id, count(*) AS n
+    FROM fct_reconciliation
     WHERE status NOT IN ('matched', 'pending')
-    GROUP BY coalesce(tenant, ''), correlation_id
+    GROUP BY tenant_key, correlation_id
 ),
 
 troubled AS (
@@ -53,7 +53,7 @@ SELECT
     coalesce(x.reopened_or_complained, 0) = 1 OR coalesce(b.n, 0) > 0 AS unverified,
     coalesce(x.reopened, 0) = 1 OR coalesce(x.followed_up, 0) = 1 AS contacted_again,
     -- A day is judged as a whole, once the window of its last minute has passed.
-    r.day_end_us + t.fcr_window_us <= k.as_of_us AS mature,
+    r.day_end_us + t.fcr_window_us AS mature_us,
     r.terminal_state = 'ESCALATED_TO_HUMAN' AS handed_over,
     r.escalation_triggered,
     CASE
@@ -67,6 +67,7 @@ SELECT
         WHEN r.terminal_state IS NULL AND r.first_response_at IS NULL
             AND k.as_of_us - r.received_us > p.first_response_us THEN 'breach'
     END AS sla_state,
+    CASE WHEN r.terminal_state IS NULL AND r.first_response_at IS NULL THEN r.received_us + p.first_response_us END AS overdue_us,
     r.cost_usd,
     r.has_outcome,
     r.delighted,

@@ -1,14 +1,22 @@
 -- One row is the median or 90th percentile of the minutes from received to closed, of one segment on one UTC day (nearest rank).
-WITH segmented AS (
-    SELECT "day", 'all' AS segment, handling_minutes FROM int_closed_runs WHERE closed
+-- @by day
+WITH times AS (
+    SELECT f."day", f.tenant_key, f.intent, f.priority, f.tier, f.minutes AS handling_minutes
+    FROM fct_kpis AS f
+    INNER JOIN scope_days AS d ON d."day" = f."day"
+    WHERE f.kpi = 'handling_time'
+),
+
+segmented AS (
+    SELECT "day", 'all' AS segment, handling_minutes FROM times
     UNION ALL
-    SELECT "day", 'intent:' || intent, handling_minutes FROM int_closed_runs WHERE closed AND intent IS NOT NULL
+    SELECT "day", 'intent:' || intent, handling_minutes FROM times WHERE intent IS NOT NULL
     UNION ALL
-    SELECT "day", 'priority:' || priority, handling_minutes FROM int_closed_runs WHERE closed AND priority IS NOT NULL
+    SELECT "day", 'priority:' || priority, handling_minutes FROM times WHERE priority IS NOT NULL
     UNION ALL
-    SELECT "day", 'tier:' || tier, handling_minutes FROM int_closed_runs WHERE closed AND tier IS NOT NULL
+    SELECT "day", 'tier:' || tier, handling_minutes FROM times WHERE tier IS NOT NULL
     UNION ALL
-    SELECT "day", 'tenant:' || tenant_key, handling_minutes FROM int_closed_runs WHERE closed AND tenant_key <> ''
+    SELECT "day", 'tenant:' || tenant_key, handling_minutes FROM times WHERE tenant_key <> ''
 ),
 
 ranked AS (

@@ -88,11 +88,11 @@ single AS (
     FROM stg_ticket_events WHERE phase = 'kb-gaps'
 )
 
-SELECT r."day", r.tenant_key, r.intent, r.priority, r.tier, f.kpi, f.numerator, 1.0 AS denominator, 0 AS eligible, 0 AS covered
+SELECT r."day", r.tenant_key, r.correlation_id, r.intent, r.priority, r.tier, f.kpi, f.numerator, 1.0 AS denominator, 0 AS eligible, 0 AS covered
 FROM rated AS f
 INNER JOIN run AS r ON r.tenant_key = f.tenant_key AND r.correlation_id = f.correlation_id
 UNION ALL
-SELECT r."day", r.tenant_key, r.intent, r.priority, r.tier, a.kpi, 0.0, 0.0, 1,
+SELECT r."day", r.tenant_key, r.correlation_id, r.intent, r.priority, r.tier, a.kpi, 0.0, 0.0, 1,
     CASE WHEN f.kpi IS NULL THEN 0 ELSE 1 END
 FROM run AS r
 CROSS JOIN asked AS a
@@ -100,13 +100,13 @@ LEFT JOIN answered AS f ON f.tenant_key = r.tenant_key AND f.correlation_id = r.
 -- Only a hand-over can have been warranted; any run may be one where it was missed.
 WHERE r.closed AND (r.handed_over OR a.kpi <> 'escalation_precision' OR f.kpi IS NOT NULL)
 UNION ALL
-SELECT r."day", r.tenant_key, r.intent, r.priority, r.tier, 'csat_response_rate',
+SELECT r."day", r.tenant_key, r.correlation_id, r.intent, r.priority, r.tier, 'csat_response_rate',
     CASE WHEN f.kpi IS NULL THEN 0.0 ELSE 1.0 END, 1.0, 1, 1
 FROM run AS r
 LEFT JOIN answered AS f ON f.tenant_key = r.tenant_key AND f.correlation_id = r.correlation_id AND f.kpi = 'csat'
 WHERE r.closed
 UNION ALL
-SELECT coalesce(r."day", CAST(date_trunc('day', s.ts) AS DATE)), s.tenant_key, r.intent, r.priority, r.tier, s.kpi,
+SELECT coalesce(r."day", CAST(date_trunc('day', s.ts) AS DATE)), s.tenant_key, s.correlation_id, r.intent, r.priority, r.tier, s.kpi,
     s.numerator, s.denominator, 1, s.covered
 FROM single AS s
 LEFT JOIN run AS r ON r.tenant_key = s.tenant_key AND r.correlation_id = s.correlation_id

@@ -1,14 +1,17 @@
 -- One row is one KPI of one segment on one UTC day (of the runs' terminal time). A period is the sum of numerators over the
 -- sum of denominators; the medians have none and come from `runs`.
+-- @by day
 WITH facts AS (
-    SELECT * FROM int_kpi_run_facts
-    UNION ALL
-    SELECT * FROM int_kpi_event_facts
-    UNION ALL
-    SELECT coalesce(r."day", CAST(date_trunc('day', g.ts) AS DATE)), g.tenant_key, r.intent, r.priority, r.tier,
-        'gate_reliability', g.held, 1.0, 1, 1
-    FROM int_gate_outcomes AS g
-    LEFT JOIN int_closed_runs AS r ON r.tenant_key = g.tenant_key AND r.correlation_id = g.correlation_id AND r.newest
+    -- What is not old enough to be judged is eligible, and nothing more.
+    SELECT
+        f."day", f.tenant_key, f.intent, f.priority, f.tier, f.gate, f.kpi, f.eligible,
+        CASE WHEN f.from_us > k.as_of_us THEN 0 ELSE f.numerator END AS numerator,
+        CASE WHEN f.from_us > k.as_of_us THEN 0 ELSE f.denominator END AS denominator,
+        CASE WHEN f.from_us > k.as_of_us THEN 0 ELSE f.covered END AS covered
+    FROM fct_kpis AS f
+    INNER JOIN scope_days AS d ON d."day" = f."day"
+    CROSS JOIN scope_clock AS k
+    WHERE f.kpi <> 'handling_time'
 ),
 
 segmented AS (
@@ -23,19 +26,17 @@ segmented AS (
     UNION ALL
     SELECT "day", 'tenant:' || tenant_key, kpi, numerator, denominator, eligible, covered FROM facts WHERE tenant_key <> ''
     UNION ALL
-    SELECT coalesce(r."day", CAST(date_trunc('day', g.ts) AS DATE)), 'gate:' || g.gate, 'gate_reliability', g.held, 1.0, 1, 1
-    FROM int_gate_outcomes AS g
-    LEFT JOIN int_closed_runs AS r ON r.tenant_key = g.tenant_key AND r.correlation_id = g.correlation_id AND r.newest
+    SELECT "day", 'gate:' || gate, kpi, numerator, denominator, eligible, covered FROM facts WHERE gate IS NOT NULL
 ),
 
 summed AS (
     SELECT
         "day", segment, kpi,
-        sum(numerator) AS numerator,
+        CAST(sum(numerator) AS DOUBLE) AS numerator,
         CAST(sum(denominator) AS DOUBLE) AS denominator,
         CAST(sum(covered) AS BIGINT) AS covered,
         CAST(sum(eligible) AS BIGINT) AS eligible,
-        sum(covered) / CAST(NULLIF(sum(eligible), 0) AS DOUBLE) AS coverage
+        CAST(sum(covered) AS DOUBLE) / CAST(NULLIF(sum(eligible), 0) AS DOUBLE) AS coverage
     FROM segmented
     GROUP BY "day", segment, kpi
 ),

@@ -1,19 +1,13 @@
 -- One row is one outcome of one tool and caller in one hour, counted by attempts or by calls, with its Wilson 95 % interval.
-WITH counted AS (
-    SELECT date_trunc('hour', ts) AS "hour", tool, caller, NULLIF(tenant_key, '') AS tenant, 'attempt' AS level, outcome
-    FROM stg_attempts
-    UNION ALL
-    SELECT date_trunc('hour', first_ts), tool, caller, tenant, 'call', outcome
-    FROM tool_calls
-),
-
-totals AS (
+-- @by hour
+WITH totals AS (
     SELECT
-        "hour", tool, caller, tenant, level, outcome,
-        count(*) AS n,
-        sum(count(*)) OVER (PARTITION BY "hour", tool, caller, tenant, level) AS total
-    FROM counted
-    GROUP BY "hour", tool, caller, tenant, level, outcome
+        f."hour", f.tool, f.caller, NULLIF(f.tenant_key, '') AS tenant, f.level, f.outcome,
+        CAST(sum(f.n) AS BIGINT) AS n,
+        sum(sum(f.n)) OVER (PARTITION BY f."hour", f.tool, f.caller, f.tenant_key, f.level) AS total
+    FROM fct_outcomes AS f
+    INNER JOIN scope_hours AS h ON h."hour" = f."hour"
+    GROUP BY f."hour", f.tool, f.caller, f.tenant_key, f.level, f.outcome
 )
 
 -- Wilson score interval (Wilson 1927), z = 1.959964 for 95 %.

@@ -1,25 +1,20 @@
 -- One row is the calls of one tool and caller that started in one hour, by the first error class that they met (null: none).
-WITH broken AS (
-    SELECT coalesce(tenant, '') AS tenant_key, correlation_id, call_id, count(*) AS n
-    FROM int_retry_breaks
-    GROUP BY coalesce(tenant, ''), correlation_id, call_id
-)
-
+-- @by hour
 SELECT
-    date_trunc('hour', c.first_ts) AS "hour",
-    c.tool,
-    c.caller,
-    c.error_class,
-    count(*) AS calls,
-    CAST(sum(c.attempts) AS BIGINT) AS attempts,
-    CAST(sum(c.retries) AS BIGINT) AS retries,
-    CAST(sum(CASE WHEN c.recovered THEN 1 ELSE 0 END) AS BIGINT) AS recovered,
-    CAST(sum(CASE WHEN c.degraded THEN 1 ELSE 0 END) AS BIGINT) AS degraded,
-    CAST(sum(CASE WHEN c.degraded_noted THEN 1 ELSE 0 END) AS BIGINT) AS degraded_noted,
-    CAST(sum(CASE WHEN c.outcome <> 'success' AND c.escalated THEN 1 ELSE 0 END) AS BIGINT) AS escalated,
-    CAST(sum(coalesce(b.n, 0)) AS BIGINT) AS violations,
-    c.tenant
-FROM tool_calls AS c
-LEFT JOIN broken AS b
-    ON b.tenant_key = coalesce(c.tenant, '') AND b.correlation_id = c.correlation_id AND b.call_id = c.call_id
-GROUP BY date_trunc('hour', c.first_ts), c.tool, c.caller, c.error_class, c.tenant
+    f."hour",
+    f.tool,
+    f.caller,
+    f.error_class,
+    CAST(sum(f.calls) AS BIGINT) AS calls,
+    CAST(sum(f.attempts) AS BIGINT) AS attempts,
+    CAST(sum(f.retries) AS BIGINT) AS retries,
+    CAST(sum(f.recovered) AS BIGINT) AS recovered,
+    CAST(sum(f.degraded) AS BIGINT) AS degraded,
+    CAST(sum(f.degraded_noted) AS BIGINT) AS degraded_noted,
+    CAST(sum(f.escalated) AS BIGINT) AS escalated,
+    CAST(sum(f.violations) AS BIGINT) AS violations,
+    NULLIF(f.tenant_key, '') AS tenant,
+    CAST(sum(f.duplicate_effects) AS BIGINT) AS duplicate_effects
+FROM fct_retries AS f
+INNER JOIN scope_hours AS h ON h."hour" = f."hour"
+GROUP BY f."hour", f.tool, f.caller, f.error_class, f.tenant_key

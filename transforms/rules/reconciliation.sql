@@ -46,7 +46,7 @@ SELECT
     '' AS occurrence,
     r.correlation_id,
     r.run_id,
-    r.tenant,
+    NULLIF(r.tenant_key, '') AS tenant,
     r.caller,
     r.tool,
     CAST(NULL AS VARCHAR) AS gate,
@@ -65,5 +65,5 @@ SELECT
         WHEN 'unreceipted_execution' THEN r.action || ' has no receipt, although its contract demands one.'
         ELSE 'Nobody can tell whether ' || r.action || ' took effect: the call got no answer and there is no receipt.'
     END AS message
-FROM reconciliation AS r
+FROM fct_reconciliation AS r
 WHERE r.verdict <> 'matched'

@@ -24,6 +24,7 @@ SELECT
         WHEN e.outcome = 'partial' THEN 'partial_success'
         ELSE 'other'
     END AS error_class,
+    e.error_type,
     e.layer,
     e.input_digest,
     e.idempotency_key,
@@ -31,6 +32,7 @@ SELECT
     e.receipt_id,
     e.target,
     e.amount,
+    e.undo,
     e.duration_ms,
     e.cost_usd,
     e.model_tier,

@@ -4,6 +4,7 @@ SELECT
     correlation_id,
     min(ts) AS first_ts,
     max(ts) AS last_ts,
+    epoch_us(max(ts)) AS last_us,
     CASE WHEN min(run_id) = max(run_id) THEN min(run_id) END AS run_id
 FROM scope_events
 WHERE correlation_id IS NOT NULL

@@ -3,6 +3,8 @@ SELECT
     e.event_id,
     e.ts,
     epoch_us(e.ts) AS ts_us,
+    -- When the decision was recorded first: a later edit corrects the record and does not close the run again.
+    epoch_us(min(e.ts) OVER (PARTITION BY e.tenant, e.decision_id)) AS first_us,
     coalesce(e.tenant, '') AS tenant_key,
     e.correlation_id,
     e.run_id,

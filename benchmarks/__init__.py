@@ -1,0 +1,1 @@
+"""How fast Gatewatch is, as ratios with both sides measured in one run. Judged by people, not by tests."""
