@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, cast
 
 import altair as alt
@@ -47,16 +48,15 @@ def success_by_tool(frame: pl.DataFrame) -> alt.LayerChart:
     `frame`: tool, total, rate, ci_low, ci_high (shares 0..1), in the order in which the tools are drawn. Tools with few
     calls get a hollow point and say so.
     """
+    start = success_start(frame)
     shown = plain_frame(frame.rename({"tool": "name"}), missing="unknown").with_columns(
         few=pl.col("total") < FEW,
+        bar_from=pl.col("ci_low").clip(lower_bound=start),
         label=pl.Series([_words(row) for row in frame.iter_rows(named=True)], dtype=pl.String),
         range=pl.Series(
             [interval(row["ci_low"], row["ci_high"]) for row in frame.iter_rows(named=True)], dtype=pl.String
         ),
     )
-    low: Any = shown["ci_low"].min()
-    # A start that leaves the widest interval its bar.
-    start = max(0.0, (low or 0.0) // 0.05 * 0.05)
     span = 1 - start
     step = 0.05 if span <= 0.25 else 0.1 if span <= 0.5 else 0.25
     ticks = [round(1 - step * nth, 4) for nth in range(int(span / step + 0.001) + 1)]
@@ -71,7 +71,7 @@ def success_by_tool(frame: pl.DataFrame) -> alt.LayerChart:
     ]
     base = alt.Chart(shown).encode(y=_names(shown["name"].to_list()))
     bars = base.mark_rule(strokeWidth=5, opacity=0.45, strokeCap="round", color=BLUE).encode(
-        x=alt.X("ci_low:Q", scale=scale, axis=x_axis), x2="ci_high:Q", tooltip=tooltip
+        x=alt.X("bar_from:Q", scale=scale, axis=x_axis), x2="ci_high:Q", tooltip=tooltip
     )
     points = base.mark_point(size=75, filled=True, opacity=1, stroke=BLUE, strokeWidth=2).encode(
         x="rate:Q",
@@ -82,6 +82,23 @@ def success_by_tool(frame: pl.DataFrame) -> alt.LayerChart:
         x=alt.value("width"), text="label:N", tooltip=tooltip
     )
     return _layers(frame.height, bars, points, words)
+
+
+def success_start(frame: pl.DataFrame) -> float:
+    """Where the axis of `success_by_tool` starts (a share): at the end of the widest bar of a tool with many calls.
+
+    One call says nearly nothing, so its interval spans nearly everything and would press all others into a corner; its
+    point has to be on the chart, its bar may end at the edge. When no tool has many calls, every bar is drawn whole.
+    """
+    few = pl.col("total") < FEW
+    ends = pl.when(few & ~few.all()).then("rate").otherwise("ci_low")
+    low: Any = frame.select(ends.min()).item()
+    return min(0.95, math.floor((low or 0.0) * 20 + 1e-9) / 20)
+
+
+def is_cut(frame: pl.DataFrame) -> bool:
+    """Whether a bar of `success_by_tool` ends at the edge of the chart although its interval goes on."""
+    return bool((frame["ci_low"] < success_start(frame)).any())
 
 
 def _words(row: dict[str, Any]) -> str:

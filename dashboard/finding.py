@@ -24,6 +24,13 @@ FOLDED_FROM = 6
 _CODE = re.compile("`([^`]*)`")
 """Names in the rule book's sentences."""
 
+_CLEARED = {
+    "evidence": "newer events settle it",
+    "late_evidence": "what was missing had happened in time and arrived late",
+    "policy": "the policy or the rules were changed",
+}
+"""The reasons of `finding_history` in words; another version may know more of them."""
+
 BADGES = {"critical": "red", "high": "orange", "medium": "yellow", "low": "blue", "info": "gray"}
 
 
@@ -40,7 +47,7 @@ def panel(con: duckdb.DuckDBPyConnection, finding_id: str, *, on_close: Callable
         row = found.row(0, named=True)
         _head(row)
         _meaning(queries.rule_text(con, row["rule"]))
-        _timeline(queries.timeline(con, finding_id, MOST_EVENTS), row["evidence"])
+        _timeline(row, queries.timeline(con, finding_id, MOST_EVENTS))
 
 
 def _missing(change: pl.DataFrame, finding_id: str) -> None:
@@ -48,9 +55,10 @@ def _missing(change: pl.DataFrame, finding_id: str) -> None:
         states.gone(finding_id)
         return
     last = change.row(0, named=True)
-    why = "new evidence arrived" if last["reason"] == "evidence" else "the policy was changed"
+    why = _CLEARED.get(last["reason"])
     st.success(
-        f"This finding no longer holds. It was cleared on {moment(last['at'])}: {why}.", icon=":material/check_circle:"
+        f"This finding no longer holds. It was cleared on {moment(last['at'])}{f': {why}' if why else ''}.",
+        icon=":material/check_circle:",
     )
 
 
@@ -66,7 +74,7 @@ def _head(row: Row) -> None:
     facts = {
         "When": moment(row["event_ts"], seconds=True),
         "Ticket or operation": row["correlation_id"],
-        "Subject": row["subject"],
+        "Subject": row["subject"] if row["subject"] != row["correlation_id"] else None,
         "Gate": row["gate"],
         "Tool": row["tool"],
         "Caller": row["caller"],
@@ -97,8 +105,16 @@ def _meaning(found: pl.DataFrame) -> None:
             show(_CODE.sub(r"“\1”", words[:1].upper() + words[1:]))
 
 
-def _timeline(events: pl.DataFrame, evidence: Sequence[str]) -> None:
+def _timeline(row: Row, events: pl.DataFrame) -> None:
     st.subheader("What happened", anchor=False)
+    evidence: Sequence[str] = row["evidence"]
+    if events.is_empty() and not evidence:
+        st.caption("No single event shows this: the rule looks at whole tables. This command says where to look:")
+        show(f"gatewatch explain {row['finding_id']}")
+        return
+    if row["rule"] == "event_conflict":
+        st.caption("This command shows every refused line, and in what it differs from the stored event:")
+        show(f"gatewatch explain {row['finding_id']}")
     shown = events.filter(pl.col("is_evidence")).height
     others = 0 if events.is_empty() else events["others"][0]
     st.caption(_summary(shown, len(evidence), others, events.height - shown))
@@ -110,9 +126,9 @@ def _timeline(events: pl.DataFrame, evidence: Sequence[str]) -> None:
         if not is_evidence:
             _muted(rows, number)
             continue
-        for row in rows:
+        for told in rows:
             nth += 1
-            _evidence(row, nth, shown)
+            _evidence(told, nth, shown)
 
 
 def _summary(shown: int, wanted: int, others: int, others_shown: int) -> str:

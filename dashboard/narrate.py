@@ -108,7 +108,8 @@ def _claims(row: Row) -> str:
 def _record(row: Row) -> Told:
     what = f"{row['decision_id']} closes as {row['terminal_state']}{_claims(row)}"
     noted = [part["tool"] or part["call_id"] or "" for part in row["degradations"] or ()]
-    return Told("Decision record", None, what + (f" · degraded: {', '.join(noted)}" if noted else ""))
+    more = _also(row, ("judge rounds", "judge_cycles"), ("dispatches", "dispatch_count"))
+    return Told("Decision record", None, what + (f" · degraded: {', '.join(noted)}" if noted else "") + more)
 
 
 def _feedback(row: Row) -> Told:

@@ -40,7 +40,7 @@ def stale(since: timedelta) -> None:
     """What is shown is old."""
     st.warning(
         f"Stale: nothing has been published for {age(since)}. What has happened since then is not on this page; "
-        "check that `gatewatch run` is up, or ingest again.",
+        "run `gatewatch ingest`, or check what should have run it.",
         icon=":material/update_disabled:",
     )
 

@@ -206,6 +206,6 @@ def policy_tables(policy: Policy) -> dict[str, PolicyTable]:
         "policy_agents": PolicyTable(
             "a name that an agent goes by",
             _columns("alias:VARCHAR agent:VARCHAR model_tier:VARCHAR role:VARCHAR"),
-            list(_names(policy)),
+            list(dict.fromkeys(_names(policy))),  # an alias may repeat the name in another spelling
         ),
     }

@@ -191,6 +191,7 @@ def _charts(loaded: Loaded) -> None:
             st.altair_chart(charts.success_by_tool(loaded.by_tool), width="stretch", alt="Success rate by tool")
             st.caption(
                 "Calls by their last attempt, lowest rate first, with the 95 % interval."
+                + (" A bar that ends at the left edge goes on beyond it." if charts.is_cut(loaded.by_tool) else "")
                 + _left_out(loaded.by_tool, "tools", "tools; those with the most calls are shown")
             )
     with right:

@@ -158,7 +158,7 @@ def ends_delivery(chunk: Chunk) -> bool:
     return chunk.final or chunk.source.kind not in _ONE_SHOT
 
 
-def _floor(chunk: Chunk, highest: datetime | None, before: datetime | None) -> datetime | None:
+def _floor(chunk: Chunk, highest: Any, before: datetime | None) -> Any:
     """What the source's next delivery is held against; nothing, where its deliveries have no order."""
     if chunk.source.kind in _UNORDERED:
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.dashboard.pages import open_app, said
-from tests.dashboard.snapshots import NORMAL, event, finding, publish
+from tests.dashboard.snapshots import NORMAL, at, event, finding, publish
 
 
 def test_an_opened_finding_tells_what_happened_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +42,11 @@ def test_many_events_in_a_row_are_folded(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("finding_id", "sentence"),
     [
-        ("f9", "This finding no longer holds. It was cleared on 2 Mar 2026, 04:00 UTC: the policy was changed."),
+        (
+            "f9",
+            "This finding no longer holds. It was cleared on 2 Mar 2026, 04:00 UTC: "
+            "the policy or the rules were changed.",
+        ),
         ("<b>nobody's</b>", "This snapshot knows no such finding."),
     ],
     ids=["cleared", "unknown"],
@@ -53,6 +57,74 @@ def test_a_link_to_a_finding_that_is_not_there_says_why(
     publish(tmp_path, **NORMAL)
 
     assert sentence in said(open_app(monkeypatch, tmp_path, finding=finding_id))
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("evidence", "cleared on 2 Mar 2026, 04:00 UTC: newer events settle it."),
+        (
+            "late_evidence",
+            "cleared on 2 Mar 2026, 04:00 UTC: what was missing had happened in time and arrived late.",
+        ),
+        ("a_later_word", "cleared on 2 Mar 2026, 04:00 UTC."),
+    ],
+)
+def test_a_cleared_finding_says_what_cleared_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str, sentence: str
+) -> None:
+    """A manager who is told "the policy was changed" when a late review arrived asks the wrong person."""
+    cleared = {"finding_id": "f9", "at": at(4), "change": "cleared", "reason": reason}
+    publish(tmp_path, **NORMAL | {"finding_history": [cleared]})
+
+    assert sentence in said(open_app(monkeypatch, tmp_path, finding="f9"))
+
+
+def test_a_finding_without_run_and_events_says_where_to_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules about sources and the ledger name no ticket, gate, tool or event; the page must not show "None" or "0"."""
+    nowhere = dict.fromkeys(("correlation_id", "tenant", "gate"))
+    about_a_source = finding(1, rule="producer_silent", severity="medium", subject="a.jsonl", evidence=[]) | nowhere
+    publish(tmp_path, **NORMAL | {"findings": [about_a_source]})
+
+    app = open_app(monkeypatch, tmp_path, finding="f1")
+
+    words = said(app)
+    assert "No single event shows this" in words
+    assert "gatewatch explain f1" in words
+    assert "Evidence:" not in words
+    assert "None" not in words
+    facts = [caption.value for caption in app.caption if caption.value in ("Ticket or operation", "Subject", "Gate")]
+    assert facts == ["Subject"]
+
+
+def test_a_reused_id_points_to_the_refused_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event on the page is the one that was kept; the question is what the other one said."""
+    reused = finding(1, rule="event_conflict", severity="high", subject="e1-ship", gate=None)
+    publish(tmp_path, **NORMAL | {"findings": [reused]})
+
+    words = said(open_app(monkeypatch, tmp_path, finding="f1"))
+
+    assert "gatewatch explain f1" in words
+    assert "Evidence: 1 event, in order of time." in words
+
+
+def test_a_subject_that_is_the_ticket_itself_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    over = finding(1, rule="judge_cycles_exceeded", severity="medium", subject="TICKET-1", gate=None)
+    record = event(
+        "e1-again",
+        "decision.record",
+        1.2,
+        decision_id="DR-2",
+        terminal_state="RESOLVED",
+        judge_cycles=3,
+        dispatch_count=2,
+    )
+    publish(tmp_path, **NORMAL | {"findings": [over], "events": [*NORMAL["events"], record]})
+
+    app = open_app(monkeypatch, tmp_path, finding="f1")
+
+    assert [text.value for text in app.text].count("TICKET-1") == 1
+    assert "DR-2 closes as RESOLVED · claims no action · judge rounds 3 · dispatches 2" in said(app)
 
 
 def test_an_opened_finding_can_be_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

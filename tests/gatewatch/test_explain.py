@@ -12,8 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from gatewatch.story import WHOLE
-from gatewatch.times import spell_length, spell_offset
+from gatewatch.story import LOOK_ELSEWHERE, WHOLE
 from schemas.policy import Policy
 from schemas.policy_file import policy_digest
 from tests.gatewatch.terminal import gatewatch
@@ -21,6 +20,7 @@ from tests.gatewatch.test_terminal import harmless
 from tests.oracle.cases import NOON, at, attempt, claim, decide, event, policy, record, ship
 from tests.support.engine import NOW
 from tests.support.stored import Stored
+from transforms.catalogue import relations, rules
 
 TOOLS = [
     *policy()["tools"],
@@ -246,6 +246,12 @@ def test_a_finding_about_the_whole_says_where_to_look(rule: str, look: str, hous
     assert (document["timeline"], document["events"]) == ([], 0)
 
 
+def test_every_rule_about_the_whole_has_words_for_where_to_look() -> None:
+    """Its findings never have a timeline of their own."""
+    families = {relation.name.removeprefix("rule_") for relation in relations() if relation.unit == "all"}
+    assert {name for name, rule in rules().items() if rule.family in families} == set(LOOK_ELSEWHERE)
+
+
 def test_the_queries_that_a_finding_points_to_can_be_run(house: Path) -> None:
     """And what they point to is there: one redacted event of one source."""
     text, _ = told(house, rule="pii_redacted")
@@ -265,43 +271,6 @@ def test_text_of_events_cannot_steer_the_terminal(house: Path) -> None:
     assert harmless(result)
     assert "pay\\u202efdp went out" in result.out
     assert "tenant acme" in result.out
-
-
-@pytest.mark.parametrize(
-    ("judge", "events", "rule", "until", "grace"),
-    [
-        (policy(), [ship("s1", 0)], "gate_missing", at(60), 60),
-        (policy(), [record("r1", 0, claim())], "phantom_execution", at(60), 60),
-        (policy(), [attempt("t1", 0)], "approval_missing", at(60), 60),
-        # Starts at noon, last heard of 10 s later, and a day may pass.
-        (policy(), [event("agent.dispatch", "g1", 0, command="x", agent="y", caller="z"), decide("g2", 10, "quality")],
-         "terminal_state_missing", at(86410), 86400),
-        # The key was used at noon and again 7 s later; from then on a minute.
-        (policy(), [attempt("t1", 0, idempotency_key="k", amount=1), attempt("t2", 7, idempotency_key="k", amount=2)],
-         "key_conflict", at(67), 60),
-    ],
-)  # fmt: skip
-def test_a_pending_finding_says_what_is_awaited_and_until_when(
-    judge: dict[str, Any], events: list[dict[str, Any]], rule: str, until: str, grace: int, tmp_path: Path
-) -> None:
-    """An open source stands at noon + 30 s: `s`, which holds the watermark back."""
-    with Stored(tmp_path / "data") as stored:
-        stored.judge(Policy.model_validate(judge), events, watermark=NOON + timedelta(seconds=30))
-    wanted = ids(tmp_path / "data", rule=rule, status="pending")[0]
-    found = gatewatch("--data", tmp_path / "data", "explain", wanted, "--json").json["pending"]
-    assert found == {
-        "grace_seconds": grace,
-        "until": until.replace("Z", ".000000Z"),
-        "watermark": at(30).replace("Z", ".000000Z"),
-        "held_back_by": "s",
-    }
-    text = gatewatch("--data", tmp_path / "data", "explain", wanted).out
-    moment = until.replace("T", " ").removesuffix("Z")
-    assert (
-        "Pending:       what would satisfy the rule may still come, until the watermark has passed "
-        f"{moment} UTC (a grace of {spell_length(timedelta(seconds=grace))}); it stands at 2026-06-03 12:00:30 UTC, "
-        "held back by s."
-    ) in text
 
 
 def test_words_and_rules_that_this_version_does_not_know_are_told_all_the_same(house: Path, tmp_path: Path) -> None:
@@ -326,30 +295,3 @@ def test_words_and_rules_that_this_version_does_not_know_are_told_all_the_same(h
     assert "Cleared:  2026-02-01 00:00:00 UTC: expired." in said
     assert "2026-01-01 00:00:00  opened  expired by law" in said
     assert gatewatch("--data", tmp_path / "data", "explain", wanted, "--json").json["rule"] is None
-
-
-def test_a_snapshot_without_the_words_of_the_rules_is_one_line(house: Path, tmp_path: Path) -> None:
-    """Made by a version before this one: the fix is named."""
-    (tmp_path / "data").mkdir()
-    file = shutil.copyfile((house / "gatewatch.duckdb").resolve(), tmp_path / "data" / "gatewatch.duckdb")
-    with duckdb.connect(str(file)) as con:
-        con.execute("DROP TABLE rule_texts")
-    result = gatewatch("--data", tmp_path / "data", "explain", ids(house, rule="key_conflict")[0])
-    assert result.code == 3
-    assert result.complaint.endswith("was made by another version of gatewatch; run `gatewatch rebuild`")
-
-
-@pytest.mark.parametrize(
-    ("length", "spelt"),
-    [
-        (timedelta(0), "0 s"),
-        (timedelta(microseconds=1), "+0.000001 s"),
-        (timedelta(seconds=-24), "-24 s"),
-        (timedelta(seconds=59.5), "+59.5 s"),
-        (timedelta(seconds=243), "+4m 03s"),
-        (timedelta(hours=-2, minutes=-5), "-2h 05m"),
-        (timedelta(days=3, hours=4), "+3d 04h"),
-    ],
-)
-def test_offsets_are_short_and_exact_below_a_minute(length: timedelta, spelt: str) -> None:
-    assert spell_offset(length) == spelt

@@ -66,7 +66,9 @@ class Stream:
 
     def changes(self) -> list[tuple[Any, ...]]:
         """(rule, change, reason) in the order in which it was noticed."""
-        query = 'SELECT rule, change, reason FROM finding_history WHERE rule LIKE \'gate_%\' ORDER BY "at", change, rule'
+        query = (
+            "SELECT rule, change, reason FROM finding_history WHERE rule LIKE 'gate_%' ORDER BY \"at\", change, rule"
+        )
         return self.con.execute(query).fetchall()
 
     def watermark(self) -> float | None:
