@@ -39,9 +39,10 @@ help:
 demo: $(VENV)/.demo
 	$(BIN)/gatewatch demo $(DEMO_ARGS)
 
+# A file's tests stay in one process, which shares their fixtures; the files run side by side, one for each core.
 # In CI a skip counts as a failure unless this platform cannot run the test at all: tests/plugin_skips.py.
 test: $(VENV)/.dev
-	$(BIN)/pytest -ra $(if $(filter true,$(CI)),-p tests.plugin_skips) $(PYTEST_ARGS)
+	$(BIN)/pytest -ra -n auto --dist loadfile $(if $(filter true,$(CI)),-p tests.plugin_skips) $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.refresh_growth

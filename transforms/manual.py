@@ -24,8 +24,15 @@ _FAMILIES = {
     "retries": "Was a failing call repeated, or given up, as the policy allows?",
     "contracts": "Does every call keep to what its tool may do, who may call it, and what it has to report?",
     "runs": "Did every run stay within its budget, end once, and stop there?",
+    "agents": "Did whoever worked on a task hold it, and did somebody else verify the work before it left?",
+    "routing": "Was every request given the tools that it needed, and no more?",
+    "integrity": "Can an event be trusted to be what it says, and to have come when it should?",
+    "integrity_global": "Can the sources and the ledger be trusted?",
 }
 """The question that each shipped rule file answers, in the order of the page; other files follow by name."""
+
+_TITLES = {"integrity_global": "Sources and ledger"}
+"""Titles of the page that are not the name of the file."""
 
 
 def rules_page(known: Iterable[Rule] | None = None) -> str:
@@ -35,7 +42,7 @@ def rules_page(known: Iterable[Rule] | None = None) -> str:
     found.sort(key=lambda rule: (order.get(rule.family, len(order)), rule.family))  # stable: a file's own order stays
     lines = [_INTRO]
     for family, members in groupby(found, key=lambda rule: rule.family):
-        lines += [f"## {family.capitalize()}", ""]
+        lines += [f"## {_TITLES.get(family, family.capitalize())}", ""]
         if family in _FAMILIES:
             lines += [_FAMILIES[family], ""]
         for rule in members:

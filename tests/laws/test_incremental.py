@@ -74,7 +74,7 @@ def apart(number: int, history: list[Event]) -> list[Event]:
 
 def once(events: list[Event], policy: Policy, watermark: datetime | None) -> dict[str, list[str]]:
     """What one look at all events says."""
-    with duckdb.connect() as con:
+    with duckdb.connect(config={"threads": 1}) as con:
         create(con)
         load(con, events)
         set_watermark(con, policy, watermark)
@@ -88,7 +88,7 @@ def hold(events: list[Event], policy: Policy, cuts: list[int], clocks: list[date
     random.Random(seed).shuffle(arrived)
     bounds = [0, *sorted(cut % (len(arrived) + 1) for cut in cuts), len(arrived)]
     last = len(bounds) - 2
-    with duckdb.connect() as con:
+    with duckdb.connect(config={"threads": 1}) as con:
         create(con)
         for number, (start, end) in enumerate(itertools.pairwise(bounds)):
             load(con, arrived[start:end])

@@ -34,7 +34,7 @@ def judged(
     `watermark` None: every source is finished; else an open source whose watermark it is. `facts` are rows of the other
     tables that ingest writes, by table.
     """
-    with duckdb.connect() as con:
+    with duckdb.connect(config={"threads": 1}) as con:
         create(con)
         load(con, events)
         set_watermark(con, policy, watermark)

@@ -1,7 +1,7 @@
 """Time: watermarks of source partitions, grace, pending → open → cleared, and evidence that is late in either sense.
 
-The policy of these tests: lateness 30 s, skew 2 s, idle after 5 min, grace 60 s. A shipment at second 0 that nothing has
-passed is therefore settled when every open source has been read past second 0 + 60 + 30.
+The policy of these tests: lateness 30 s, skew 2 s, idle after 5 min, grace 60 s. A shipment at second 0 that nothing
+has passed is therefore settled when every open source has been read past second 0 + 60 + 30.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Stream:
 
 @pytest.fixture
 def stream() -> Iterator[Stream]:
-    with duckdb.connect() as con:
+    with duckdb.connect(config={"threads": 1}) as con:
         yield Stream(con)
 
 
