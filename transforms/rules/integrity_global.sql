@@ -26,7 +26,8 @@ SELECT
     min(e.ts) AS event_ts,
     ARRAY[CAST(NULL AS VARCHAR)] AS evidence,
     'Personal data was taken out of ' || CAST(count(*) AS VARCHAR)
-        || CASE WHEN count(*) = 1 THEN ' event of ' ELSE ' events of ' END || coalesce(e.source, 'an unknown source') || '.' AS message
+        || CASE WHEN count(*) = 1 THEN ' event of ' ELSE ' events of ' END
+        || coalesce(max(e.source), 'an unknown source') || '.' AS message
 FROM scope_all_events AS e
 WHERE e.redacted
 GROUP BY e.tenant, coalesce(e.source, 'unknown')
