@@ -7,15 +7,6 @@ WITH closed AS (
         count(*) = count(run_id) AS all_named
     FROM stg_records
     GROUP BY tenant_key, correlation_id
-),
-
-newest AS (
-    SELECT
-        tenant_key,
-        correlation_id,
-        event_id,
-        row_number() OVER (PARTITION BY tenant_key, correlation_id ORDER BY ts_us DESC, event_id DESC) AS from_last
-    FROM stg_records
 )
 
 SELECT
@@ -24,8 +15,7 @@ SELECT
     row_number() OVER (PARTITION BY a.tenant_key, a.correlation_id ORDER BY a.ts_us, a.event_id) AS nth
 FROM stg_activities AS a
 INNER JOIN closed AS c ON c.tenant_key = a.tenant_key AND c.correlation_id = a.correlation_id
-INNER JOIN newest AS n
-    ON n.tenant_key = a.tenant_key AND n.correlation_id = a.correlation_id AND n.from_last = 1
+INNER JOIN stg_last_records AS n ON n.tenant_key = a.tenant_key AND n.correlation_id = a.correlation_id
 CROSS JOIN policy_time AS t
 WHERE
     a.ts_us > c.closed_us + t.clock_skew_us
@@ -39,11 +29,9 @@ WHERE
         )
     )
     AND NOT EXISTS (
-        SELECT 1 FROM stg_simple_events AS f
+        SELECT 1 FROM stg_reopenings AS f
         WHERE
-            f.kind = 'human.feedback'
-            AND f.signal IN ('reopened', 'complaint', 'resolution_rejected')
-            AND f.tenant_key = a.tenant_key
+            f.tenant_key = a.tenant_key
             AND f.correlation_id = a.correlation_id
             AND f.ts_us BETWEEN c.closed_us AND a.ts_us
     )

@@ -19,11 +19,9 @@ WHERE
     AND (o.run_id = o.earlier_run_id OR o.run_id IS NULL OR o.earlier_run_id IS NULL)
     AND (o.follow_up_of IS NULL OR o.follow_up_of NOT IN (o.earlier_decision_id, o.correlation_id))
     AND NOT EXISTS (
-        SELECT 1 FROM stg_simple_events AS f
+        SELECT 1 FROM stg_reopenings AS f
         WHERE
-            f.kind = 'human.feedback'
-            AND f.signal IN ('reopened', 'complaint', 'resolution_rejected')
-            AND f.tenant_key = o.tenant_key
+            f.tenant_key = o.tenant_key
             AND f.correlation_id = o.correlation_id
             AND f.ts_us BETWEEN o.earlier_us AND o.ts_us
     )

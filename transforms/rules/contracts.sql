@@ -40,15 +40,6 @@ WITH calls AS (
         list_sort(array_agg(event_id)) AS event_ids
     FROM int_contract_breaks
     GROUP BY rule, tenant_key, correlation_id, call_id
-),
-
-records AS (
-    SELECT
-        tenant_key,
-        correlation_id,
-        event_id,
-        row_number() OVER (PARTITION BY tenant_key, correlation_id ORDER BY ts_us DESC, event_id DESC) AS from_last
-    FROM stg_records
 )
 
 SELECT
@@ -82,9 +73,8 @@ INNER JOIN calls AS c
     AND c.tenant_key = b.tenant_key
     AND c.correlation_id = b.correlation_id
     AND c.call_id = b.call_id
-LEFT JOIN records AS r
+LEFT JOIN stg_last_records AS r
     ON b.rule = 'injection_unflagged'
     AND r.tenant_key = b.tenant_key
     AND r.correlation_id = b.correlation_id
-    AND r.from_last = 1
 WHERE b.nth = 1
