@@ -118,6 +118,6 @@ def test_execution_after_supersession() -> None:
 
 
 def test_a_finding_waits_for_its_grace() -> None:
-    waiting = evaluate([attempt("t", 5)], policy(), NOON + timedelta(seconds=65))
+    waiting = evaluate([attempt("t", 5, input_digest=RED)], policy(), NOON + timedelta(seconds=65))
     assert [verdict.pending for verdict in waiting.approvals] == [True]
     assert waiting.findings == set()

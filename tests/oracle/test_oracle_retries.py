@@ -112,6 +112,7 @@ def test_degrade_unnoted_only_where_there_is_a_record() -> None:
 
 
 def test_a_finding_waits_for_its_grace() -> None:
-    waiting = evaluate(call("unavailable"), policy(), NOON + timedelta(seconds=61))
+    # Without any contract no tool is undeclared, which would be found at once.
+    waiting = evaluate(call("unavailable"), policy(tools=[]), NOON + timedelta(seconds=61))
     assert waiting.pending == {Finding("degrade_missing", None, "c1", "k")}
     assert waiting.findings == set()
