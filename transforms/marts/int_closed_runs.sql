@@ -1,9 +1,14 @@
 -- One row is one run as the KPIs see it: its day, its segments, and the few yes-or-no facts that they add up.
-WITH reopened AS (
-    SELECT
-        tenant_key, correlation_id, ts_us, signal
+WITH again AS (
+    SELECT tenant_key, correlation_id AS key, 'run' AS part, event_id, ts_us, signal
     FROM stg_simple_events
     WHERE kind = 'human.feedback' AND signal IN ('reopened', 'complaint')
+    UNION ALL
+    -- A record may follow up a decision or a run.
+    SELECT r.tenant_key, r.follow_up_of, p.part, r.event_id, r.ts_us, 'follow_up'
+    FROM stg_records AS r
+    CROSS JOIN (SELECT 'run' AS part UNION ALL SELECT 'decision') AS p
+    WHERE r.follow_up_of IS NOT NULL
 ),
 
 broken AS (
@@ -13,29 +18,31 @@ broken AS (
     GROUP BY tenant_key, correlation_id
 ),
 
+ended AS (
+    SELECT tenant_key, correlation_id, decision_id, record_event_id, terminal_us, 'run' AS part, correlation_id AS key
+    FROM int_runs
+    WHERE terminal_at IS NOT NULL
+    UNION ALL
+    SELECT tenant_key, correlation_id, decision_id, record_event_id, terminal_us, 'decision', decision_id
+    FROM int_runs
+    WHERE terminal_at IS NOT NULL
+),
+
 troubled AS (
     SELECT
-        r.tenant_key,
-        r.correlation_id,
-        r.decision_id,
-        max(CASE WHEN f.signal = 'reopened' THEN 1 ELSE 0 END) AS reopened,
-        max(CASE WHEN f.signal IS NOT NULL THEN 1 ELSE 0 END) AS reopened_or_complained,
-        max(CASE WHEN n.event_id IS NOT NULL THEN 1 ELSE 0 END) AS followed_up
-    FROM int_runs AS r
+        e.tenant_key,
+        e.correlation_id,
+        e.decision_id,
+        max(CASE WHEN a.signal IN ('reopened', 'complaint') THEN 1 ELSE 0 END) AS reopened_or_complained,
+        max(CASE WHEN a.signal IN ('reopened', 'follow_up') THEN 1 ELSE 0 END) AS contacted_again
+    FROM ended AS e
+    INNER JOIN again AS a ON a.tenant_key = e.tenant_key AND a.part = e.part AND a.key = e.key
     CROSS JOIN policy_time AS t
-    LEFT JOIN reopened AS f
-        ON f.tenant_key = r.tenant_key
-        AND f.correlation_id = r.correlation_id
-        AND f.ts_us >= r.terminal_us
-        AND f.ts_us <= r.terminal_us + t.fcr_window_us
-    LEFT JOIN stg_records AS n
-        ON n.tenant_key = r.tenant_key
-        AND n.follow_up_of IN (r.decision_id, r.correlation_id)
-        AND (r.record_event_id IS NULL OR n.event_id <> r.record_event_id)
-        AND n.ts_us >= r.terminal_us
-        AND n.ts_us <= r.terminal_us + t.fcr_window_us
-    WHERE r.terminal_at IS NOT NULL
-    GROUP BY r.tenant_key, r.correlation_id, r.decision_id
+    WHERE
+        a.ts_us >= e.terminal_us
+        AND a.ts_us <= e.terminal_us + t.fcr_window_us
+        AND (e.record_event_id IS NULL OR a.event_id <> e.record_event_id)
+    GROUP BY e.tenant_key, e.correlation_id, e.decision_id
 )
 
 SELECT
@@ -51,7 +58,7 @@ SELECT
     r.terminal_state = 'RESOLVED' AS resolved,
     r.terminal_state = 'RESOLVED' AND NOT r.escalated AS contained,
     coalesce(x.reopened_or_complained, 0) = 1 OR coalesce(b.n, 0) > 0 AS unverified,
-    coalesce(x.reopened, 0) = 1 OR coalesce(x.followed_up, 0) = 1 AS contacted_again,
+    coalesce(x.contacted_again, 0) = 1 AS contacted_again,
     -- A day is judged as a whole, once the window of its last minute has passed.
     r.day_end_us + t.fcr_window_us AS mature_us,
     r.terminal_state = 'ESCALATED_TO_HUMAN' AS handed_over,
