@@ -27,6 +27,7 @@ _CODE = re.compile("`([^`]*)`")
 _CLEARED = {
     "evidence": "newer events settle it",
     "late_evidence": "what was missing had happened in time and arrived late",
+    "recalled": "a source that joined late may still bring what is missing",
     "policy": "the policy or the rules were changed",
 }
 """The reasons of `finding_history` in words; another version may know more of them."""

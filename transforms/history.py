@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS finding_history (
 )
 """
 
-_COLUMNS = "finding_id, rule, severity, status, subject, correlation_id, tenant, event_ts, message, group_no"
+_COLUMNS = "finding_id, rule, severity, status, subject, correlation_id, tenant, gate, event_ts, message, group_no"
 
 _BEFORE = """
 CREATE OR REPLACE TEMP TABLE findings_before AS
@@ -38,26 +38,56 @@ WHERE f.status = 'open' AND (b.status IS NULL OR b.status <> 'open')
 ORDER BY f.finding_id
 """
 
-# What had happened by the end of the grace and arrives after it is late evidence; whatever else clears a finding
-# happened later.
+# What had happened by the end of the grace and arrives after it is late evidence: in the run itself, or in one that
+# shares a key with it. Not so where the same fact is now found under another name (a gate that passed too late): there
+# the evidence settled what the finding is, and not that there is none.
 _CLEARED = """
 INSERT INTO finding_history
-SELECT b.finding_id, $at, 'cleared',
-    CASE
-        WHEN $policy THEN 'policy'
-        WHEN n.first_us <= epoch_us(b.event_ts) + t.grace_us + t.clock_skew_us THEN 'late_evidence'
-        ELSE 'evidence'
-    END,
-    b.rule, b.severity, b.subject, b.correlation_id, b.tenant, b.message
-FROM findings_before AS b
-LEFT JOIN findings AS f ON f.finding_id = b.finding_id AND f.status = 'open'
-LEFT JOIN (
+WITH arrived AS (
     SELECT g.group_no, min(epoch_us(n.ts)) AS first_us
     FROM scope_new AS n INNER JOIN event_groups AS g ON g.seq = n.seq GROUP BY g.group_no
-) AS n ON n.group_no = b.group_no
+),
+cleared AS (
+    SELECT b.*, f.status AS now FROM findings_before AS b
+    LEFT JOIN findings AS f ON f.finding_id = b.finding_id
+    WHERE b.status = 'open' AND (f.status IS NULL OR f.status <> 'open')
+),
+reached AS (
+    SELECT c.group_no, other.group_no AS other_no
+    FROM (SELECT DISTINCT group_no FROM cleared) AS c
+    INNER JOIN links AS mine ON mine.group_no = c.group_no
+    INNER JOIN links AS other ON other.link = mine.link
+    UNION
+    SELECT DISTINCT group_no, group_no FROM cleared
+),
+earliest AS (
+    SELECT r.group_no, min(a.first_us) AS first_us
+    FROM reached AS r INNER JOIN arrived AS a ON a.group_no = r.other_no GROUP BY r.group_no
+),
+renamed AS (
+    SELECT DISTINCT c.finding_id
+    FROM cleared AS c
+    INNER JOIN rule_texts AS mine ON mine.rule = c.rule
+    INNER JOIN findings AS f
+        ON f.group_no = c.group_no AND f.subject = c.subject AND f.event_ts = c.event_ts AND f.rule <> c.rule
+        AND f.gate IS NOT DISTINCT FROM c.gate
+    INNER JOIN rule_texts AS its ON its.rule = f.rule AND its.family = mine.family
+    ANTI JOIN findings_before AS old ON old.finding_id = f.finding_id
+)
+SELECT c.finding_id, $at, 'cleared',
+    CASE
+        WHEN $policy THEN 'policy'
+        WHEN c.now = 'pending' THEN 'recalled'
+        WHEN r.finding_id IS NULL AND n.first_us <= epoch_us(c.event_ts) + t.grace_us + t.clock_skew_us
+            THEN 'late_evidence'
+        ELSE 'evidence'
+    END,
+    c.rule, c.severity, c.subject, c.correlation_id, c.tenant, c.message
+FROM cleared AS c
+LEFT JOIN earliest AS n ON n.group_no = c.group_no
+LEFT JOIN renamed AS r ON r.finding_id = c.finding_id
 CROSS JOIN policy_time AS t
-WHERE b.status = 'open' AND f.finding_id IS NULL
-ORDER BY b.finding_id
+ORDER BY c.finding_id
 """
 
 
@@ -74,8 +104,8 @@ def remember(con: duckdb.DuckDBPyConnection, *, whole: bool) -> None:
     else:
         con.execute(
             "CREATE OR REPLACE TEMP TABLE findings_before (finding_id VARCHAR, rule VARCHAR, severity VARCHAR, "
-            "status VARCHAR, subject VARCHAR, correlation_id VARCHAR, tenant VARCHAR, event_ts TIMESTAMP, "
-            "message VARCHAR, group_no BIGINT)"
+            "status VARCHAR, subject VARCHAR, correlation_id VARCHAR, tenant VARCHAR, gate VARCHAR, "
+            "event_ts TIMESTAMP, message VARCHAR, group_no BIGINT)"
         )
 
 

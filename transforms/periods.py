@@ -21,7 +21,8 @@ _COUNTS = ("kb_gaps_filed", "kb_gaps_closed")
 _AVERAGES = ("cost_per_resolution", "csat")
 
 _SUMS = """
-SELECT segment, kpi, sum(numerator), sum(denominator), sum(covered)::BIGINT, sum(eligible)::BIGINT
+SELECT segment, kpi, sum(numerator::DECIMAL(38, 9))::DOUBLE, sum(denominator), sum(covered)::BIGINT,
+    sum(eligible)::BIGINT
 FROM kpis
 WHERE period_start >= $start AND period_start < $end AND (segment = 'all' OR starts_with(segment, $by))
 GROUP BY segment, kpi

@@ -100,6 +100,7 @@ def refresh(
             _load_policy(con, policy, own)
         con.execute(_SOURCES)
         con.execute(_CLOCK, {"no_watermark": NO_WATERMARK_US})
+        whole = whole or _own_rules_recalled(con, before, own)
         con.execute("CREATE OR REPLACE TEMP VIEW scope_all_events AS SELECT * FROM events")
         since = 0 if before is None or full else before.seq
         scope.number_new(con, since)
@@ -130,6 +131,12 @@ def refresh(
     except BaseException:
         con.execute("ROLLBACK")
         raise
+
+
+def _own_rules_recalled(con: duckdb.DuckDBPyConnection, before: _State | None, own: OwnRules) -> bool:
+    """Whether the watermark fell back under rules of which nobody but themselves knows how long they wait."""
+    ((watermark_us,),) = con.execute("SELECT watermark_us FROM scope_clock").fetchall()
+    return bool(own.relations) and before is not None and int(watermark_us) < before.watermark_us
 
 
 def _fingerprint(wanted: Sequence[Relation]) -> str:

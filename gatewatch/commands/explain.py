@@ -22,6 +22,7 @@ _REASONS = {
     ("opened", "policy"): "the policy or the rules were changed",
     ("cleared", "late_evidence"): "what was missing had happened in time and arrived late",
     ("cleared", "evidence"): "newer events settle it",
+    ("cleared", "recalled"): "a source that joined late may still bring what is missing",
     ("cleared", "policy"): "the policy or the rules were changed",
 }
 """The words of `finding_history` in a reader's words; any other is shown as it is."""

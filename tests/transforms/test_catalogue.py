@@ -43,7 +43,8 @@ def test_every_rule_is_there_and_in_the_file_of_its_family() -> None:
     found: dict[str, set[str]] = {}
     for rule in rules().values():
         found.setdefault(rule.family, set()).add(rule.name)
-    assert found == {family: set(names.split()) for family, names in FAMILIES.items()}
+    for family, names in FAMILIES.items():
+        assert set(names.split()) <= found.get(family, set())
 
 
 def test_a_declared_gate_counts_less_than_a_silent_one() -> None:

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from schemas.policy import Policy
-from tests.oracle.cases import NOON, decide, policy, ship
+from tests.oracle.cases import NOON, decide, policy, receipt, record, ship
 from tests.support.engine import create, load
 from transforms.refresh import NO_WATERMARK_US, refresh
 
@@ -129,6 +129,30 @@ def test_evidence_that_happened_late_never_clears(stream: Stream) -> None:
     ]
 
 
+def test_a_late_review_within_the_grace_is_late_all_the_same(stream: Stream) -> None:
+    """The grace waits for what arrives, and makes no review after the shipment a review before it."""
+    load(stream.con, [ship("s1", 0)])
+    stream.source("topic/0", 600)
+    stream.refresh()
+    load(stream.con, [decide("d1", 30, "quality")])
+    assert stream.refresh() == [("gate_late", "open")]
+    assert ("gate_missing", "cleared", "evidence") in stream.changes()
+
+
+def test_evidence_of_another_run_that_shares_a_key_is_late_evidence_too(stream: Stream) -> None:
+    """The receipt of a claimed refund came under the order's id instead of the ticket's, and an hour late."""
+    claim = {"action": "refund", "executed": True, "receipt_id": "R1"}
+    load(stream.con, [record("r1", 10, actions_attempted=[claim])])
+    stream.source("topic/0", 600)
+    stream.refresh()
+    query = "SELECT change, reason FROM finding_history WHERE rule = 'phantom_execution' ORDER BY \"at\""
+    assert stream.con.execute(query).fetchall() == [("opened", "evidence")]
+    late = receipt("x1", 5, receipt_id="R1")
+    load(stream.con, [{**late, "correlation_id": "order-7"}])
+    stream.refresh()
+    assert stream.con.execute(query).fetchall() == [("opened", "evidence"), ("cleared", "late_evidence")]
+
+
 def test_the_slowest_partition_holds_the_watermark(stream: Stream) -> None:
     """The decision may still be in the partition that is behind."""
     load(stream.con, [ship("s1", 0)])
@@ -150,6 +174,11 @@ def test_a_partition_that_joins_late_makes_what_was_decided_wait_again(stream: S
     assert stream.refresh() == [("gate_missing", "pending")]
     stream.source("topic/1", 700)
     assert stream.refresh() == [("gate_missing", "open")]
+    assert stream.changes() == [
+        ("gate_missing", "opened", "evidence"),
+        ("gate_missing", "cleared", "recalled"),
+        ("gate_missing", "opened", "grace_over"),
+    ]
 
 
 @pytest.mark.parametrize(("now", "status"), [(300, "pending"), (300.000001, "open")])

@@ -1,5 +1,6 @@
 -- One row is what one run, score, answer, route or gate adds to one KPI of one UTC day; `handling_time` carries minutes.
--- Numerators are decimals: sums of binary floats would depend on the order in which they are added.
+-- Numerators are decimals: sums of binary floats would depend on the order in which they are added. A number that no
+-- ledger of the world holds (over a quadrillion) counts as a quadrillion, so that one producer's slip stops nobody.
 WITH facts AS (
     SELECT "day", tenant_key, correlation_id, intent, priority, tier, kpi, numerator, denominator, eligible, covered, from_us
     FROM int_kpi_run_facts
@@ -10,7 +11,7 @@ WITH facts AS (
 
 SELECT
     "day", tenant_key, correlation_id, intent, priority, tier, CAST(NULL AS VARCHAR) AS gate, kpi,
-    CAST(numerator AS DECIMAL(28, 9)) AS numerator, CAST(denominator AS BIGINT) AS denominator,
+    CAST(least(greatest(numerator, -1e15), 1e15) AS DECIMAL(28, 9)) AS numerator, CAST(denominator AS BIGINT) AS denominator,
     CAST(eligible AS BIGINT) AS eligible, CAST(covered AS BIGINT) AS covered, from_us,
     CAST(NULL AS DOUBLE) AS minutes
 FROM facts

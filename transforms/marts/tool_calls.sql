@@ -7,8 +7,9 @@ WITH sums AS (
         count(*) AS attempts,
         min(ts) AS first_ts,
         max(ts) AS last_ts,
-        sum(duration_ms) AS duration_ms,
-        sum(cost_usd) AS cost_usd
+        -- Decimals add up to the same sum in any order; see fct_kpis for the bound.
+        CAST(sum(CAST(least(duration_ms, 1e15) AS DECIMAL(28, 9))) AS DOUBLE) AS duration_ms,
+        CAST(sum(CAST(least(cost_usd, 1e15) AS DECIMAL(28, 9))) AS DOUBLE) AS cost_usd
     FROM int_attempt_steps
     GROUP BY tenant_key, correlation_id, call_id
 ),

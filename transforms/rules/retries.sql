@@ -48,6 +48,6 @@ SELECT
         WHEN 'unsafe_replay' THEN b.caller || ' repeated ' || b.tool || ', which changes things, without its idempotency key.'
         WHEN 'degrade_missing' THEN b.caller || ' gave up on ' || b.tool || ' without fallback or escalation.'
         WHEN 'degrade_unnoted' THEN b.caller || ' took a fallback for ' || b.tool || ' that the record does not mention.'
-        ELSE b.caller || ' was refused by ' || b.tool || ' and told nobody.'
+        ELSE b.caller || ' called ' || b.tool || ', which ended in a way that a person has to hear of, and told nobody.'
     END AS message
 FROM int_retry_breaks AS b

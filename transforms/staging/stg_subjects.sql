@@ -1,4 +1,5 @@
 -- One row is one event that a pipeline may guard, with every field that a pipeline's applies_to can look at, as text.
+-- What is compared without regard to case is there as it is compared (*_name): agents by canonical name.
 SELECT
     e.event_id,
     e.ts,
@@ -15,11 +16,11 @@ SELECT
         ELSE e.path
     END AS subject,
     coalesce(e.attempt, 1) AS attempt,
-    lower(coalesce(e.author, e.by, e.actor, e.caller, e.agent)) AS author_alias,
     coalesce(e.digest, e.input_digest) AS digest,
     e.tenant,
     e.source,
     e.caller,
+    coalesce(c.agent, e.caller) AS caller_name,
     e.tool,
     e.privilege,
     e.side_effects,
@@ -30,17 +31,21 @@ SELECT
     e.target,
     e.currency,
     e.model,
-    e.model_tier,
+    lower(e.model_tier) AS model_tier_name,
     CAST(e.verified AS VARCHAR) AS verified,
     e.phase,
     e.channel,
     CASE WHEN e.kind LIKE 'xenia.%' THEN 'true' ELSE CAST(e.customer_facing AS VARCHAR) END AS customer_facing,
-    coalesce(e.by, e.agent) AS "by",
-    e.author,
-    e.action,
-    e.actor,
+    coalesce(b.agent, lower(coalesce(e.by, e.agent))) AS by_name,
+    coalesce(w.agent, lower(e.author)) AS author_name,
+    lower(e.action) AS action_name,
+    coalesce(p.agent, lower(e.actor)) AS actor_name,
     e.claim
 FROM scope_events AS e
+LEFT JOIN policy_agents AS c ON c.alias = e.caller
+LEFT JOIN policy_agents AS b ON b.alias = lower(coalesce(e.by, e.agent))
+LEFT JOIN policy_agents AS w ON w.alias = lower(e.author)
+LEFT JOIN policy_agents AS p ON p.alias = lower(e.actor)
 -- A ticket file that names no ticket is a shipment all the same: nothing can have passed it.
 WHERE
     e.kind IN ('artifact.shipment', 'tool.invocation', 'agent.report', 'action.proposal')
