@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -16,7 +17,9 @@ import pytest
 from schemas.policy import Policy
 from tests.oracle.cases import NOON, decide, policy, receipt, record, ship
 from tests.support.engine import create, load
+from tests.support.own_rules import HEAD, call, select
 from transforms.refresh import NO_WATERMARK_US, refresh
+from transforms.rule_folder import load_rules
 
 ONE_GATE = Policy.model_validate(
     policy(
@@ -219,3 +222,27 @@ def test_a_run_that_nobody_closes_is_found_by_time_alone(stream: Stream) -> None
         stream.source("topic/0", newest)
         stream.refresh()
         assert stream.con.execute(query).fetchall() == [(status,)]
+
+
+def test_an_own_rule_waits_as_long_as_it_says_whichever_way_the_watermark_moves(stream: Stream, tmp_path: Path) -> None:
+    """Nobody but the rule knows its three days, so a source that joins late must make it wait again."""
+    waits = "CASE WHEN k.watermark_us <= a.ts_us + 259200000000 THEN 'pending' ELSE 'open' END"
+    columns = {"correlation_id": "a.correlation_id", "run_id": "a.run_id", "tenant": "NULL", "caller": "a.caller"}
+    sql = select(
+        "",
+        "stg_attempts AS a CROSS JOIN scope_clock AS k",
+        status=waits,
+        subject="a.event_id",
+        tool="a.tool",
+        event_ts="a.ts",
+        evidence="ARRAY[a.event_id]",
+        **columns,
+    )
+    (tmp_path / "slow.sql").write_text(HEAD + sql)
+    own = load_rules(tmp_path)
+    load(stream.con, [call("c1", 10)])
+    for newest, status in ((None, "open"), (2 * 86_400, "pending"), (4 * 86_400, "open"), (86_400, "pending")):
+        stream.source("topic/0", newest, complete=newest is None)
+        refresh(stream.con, ONE_GATE, now=at(0), own=own)
+        found = stream.con.execute("SELECT status FROM findings WHERE rule = 'slow_call'").fetchall()
+        assert found == [(status,)], newest
