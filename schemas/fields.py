@@ -94,6 +94,14 @@ Score = Annotated[int, Field(ge=0, le=3)]
 Scores = dict[Ref, Score]
 
 
+def lowered(text: str) -> str:
+    """A name as it is compared: in lower case, character by character, as DuckDB's `lower` does it.
+
+    `str.lower` looks around (a capital sigma at the end of a word) and lengthens, so that one name would be two.
+    """
+    return "".join(character.lower()[0] for character in text)
+
+
 class Model(BaseModel):
     """Base of every event part: strict, frozen, and unknown fields are kept rather than refused."""
 

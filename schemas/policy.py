@@ -6,6 +6,7 @@ this model. Durations are written ``"30s"``, ``"5m"``, ``"2h"``, ``"7d"``; unkno
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import re
@@ -16,12 +17,13 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from schemas.events import KINDS, ErrorClass, Privilege, SideEffects
-from schemas.fields import Slug
+from schemas.fields import Slug, lowered
 from schemas.records import DecisionRecord
 from schemas.ticket_events import XeniaTicketCreated
 
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 _UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_LONGEST = timedelta(days=36_500)  # times with it added stay far inside what a database can hold
 
 
 def _duration(value: Any) -> Any:
@@ -30,10 +32,10 @@ def _duration(value: Any) -> Any:
     match = _DURATION.fullmatch(value.strip())
     if match is None:
         raise ValueError(f'"{value}" is no duration; write "30s", "5m", "2h" or "7d"')
-    try:
-        return timedelta(**{_UNITS[match[2]]: float(match[1])})
-    except OverflowError:
-        raise ValueError(f'"{value}" is longer than a duration can be; write at most "999999999d"') from None
+    with contextlib.suppress(OverflowError):
+        if (length := timedelta(**{_UNITS[match[2]]: float(match[1])})) <= _LONGEST:
+            return length
+    raise ValueError(f'"{value[:40]}" is longer than a duration can be; write at most "36500d"')
 
 
 def _listed(value: Any) -> Any:
@@ -74,7 +76,7 @@ Severity = Literal["critical", "high", "medium", "low", "info"]
 Matchable = str | bool | int | float
 Matchers = dict[str, Annotated[list[Matchable], BeforeValidator(_filled), BeforeValidator(_listed)]]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-Limit = Annotated[int, Field(strict=True, ge=0)]
+Limit = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 
 
 class _Table(BaseModel):
@@ -196,7 +198,7 @@ class Approvals(_Table):
     actions: list[Name] = []
     by_kind: Annotated[list[Literal["human", "agent", "policy"]], BeforeValidator(_filled)] = ["human"]
     expires_after: Duration | None = None
-    amount_tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    amount_tolerance: Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)] = 0.0
 
 
 class Budget(_Table):
@@ -254,7 +256,7 @@ class Policy(_Table):
     """One policy file."""
 
     name: Name
-    version: Annotated[int, Field(strict=True, ge=1)]
+    version: Annotated[int, Field(strict=True, ge=1, le=1_000_000_000)]
     time: Time = Time()
     tools: list[ToolContract] = []
     gates: list[Gate] = []
@@ -285,10 +287,10 @@ class Policy(_Table):
                     raise ValueError(
                         f'pipeline "{pipeline.name}" needs gate "{gate}", which no [[gates]] declares{near}'
                     )
-        claimed: dict[str, str] = {name.lower(): name for name in self.agents}
+        claimed: dict[str, str] = {lowered(name): name for name in self.agents}
         for name, agent in self.agents.items():
             for alias in agent.aliases:
-                other = claimed.setdefault(alias.lower(), name)
+                other = claimed.setdefault(lowered(alias), name)
                 if other != name:
                     raise ValueError(f'agents "{other}" and "{name}" both go by "{alias}"')
         return self

@@ -20,10 +20,9 @@ def parse_policy(text: str, *, name: str = "policy", yaml_syntax: bool = False) 
     """Validate a policy's text. Raises PolicyError with the position of the mistake and the nearest right key."""
     try:
         raw = yaml.safe_load(text) if yaml_syntax else tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PolicyError(f"policy {name}: not valid TOML: {error}") from None
-    except yaml.YAMLError as error:
-        raise PolicyError(f"policy {name}: not valid YAML: {' '.join(str(error).split())}") from None
+    except (ValueError, yaml.YAMLError) as error:  # a number of 5,000 digits is a plain ValueError for both
+        syntax = "YAML" if yaml_syntax else "TOML"
+        raise PolicyError(f"policy {name}: not valid {syntax}: {' '.join(str(error).split())}") from None
     if not isinstance(raw, dict):
         raise PolicyError(f"policy {name}: must be a table of settings that starts with name and version")
     try:

@@ -1,17 +1,22 @@
 """The policy as tables, so that a rule is a join: ``{table: (columns, rows)}``, ready to be inserted.
 
 Names of people, agents and actions are lower-cased; durations become microseconds (`*_us`); a matcher becomes one
-row for each value that it allows. Every table is there, empty when the policy says nothing.
+row for each value that it allows, spelt as the staging of events spells what it is compared with. Every table is
+there, empty when the policy says nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from schemas.fields import lowered
 from schemas.policy import Policy, ToolContract
 from schemas.policy_file import policy_digest
+
+_PEOPLE = frozenset(["caller", "by", "author", "actor", "agent"])
+_IN_ANY_LETTERS = frozenset(["tool", "action", "intent", "category", "model_tier"])
 
 
 class PolicyTable(NamedTuple):
@@ -46,7 +51,7 @@ def action_groups(tools: Iterable[ToolContract]) -> dict[str, str]:
 
     for tool in tools:
         for action in tool.actions:
-            first, second = sorted((root(tool.name), root(action.lower())))
+            first, second = sorted((root(tool.name), root(lowered(action))))
             parent[second] = first
         root(tool.name)
     return {name: root(name) for name in parent}
@@ -55,18 +60,24 @@ def action_groups(tools: Iterable[ToolContract]) -> dict[str, str]:
 def _names(policy: Policy) -> Iterator[tuple[str, str, str | None, str | None]]:
     for name, agent in policy.agents.items():
         for alias in (name, *agent.aliases):
-            yield alias.lower(), name.lower(), agent.model_tier, agent.role
+            yield lowered(alias), lowered(name), agent.model_tier, agent.role
 
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _matchers(policy: Policy) -> Iterator[tuple[str, str, str, str]]:
+def _matchers(policy: Policy, person: Callable[[str], str]) -> Iterator[tuple[str, str, str, str]]:
+    def compared(field: str, value: object) -> str:
+        text = _text(value)
+        if field in _PEOPLE:
+            return person(text)
+        return lowered(text) if field in _IN_ANY_LETTERS else text
+
     for pipeline in policy.pipelines:
         for part, matchers in (("applies_to", pipeline.applies_to), ("when", pipeline.when)):
             for field, values in matchers.items():
-                for value in dict.fromkeys(_text(value) for value in values):
+                for value in dict.fromkeys(compared(field, value) for value in values):
                     yield pipeline.name, part, field, value
 
 
@@ -77,7 +88,7 @@ def policy_tables(policy: Policy) -> dict[str, PolicyTable]:
     time, approvals = policy.time, policy.approvals
 
     def person(name: str) -> str:
-        return canonical.get(name.lower(), name.lower())
+        return canonical.get(lowered(name), lowered(name))
 
     return {
         "policy_about": PolicyTable(
@@ -162,9 +173,9 @@ def policy_tables(policy: Policy) -> dict[str, PolicyTable]:
             [(p.name, index, gate) for p in policy.pipelines for index, gate in enumerate(p.gates, start=1)],
         ),
         "policy_matchers": PolicyTable(
-            "a value that a pipeline's matcher allows for a field",
+            "a value that a pipeline's matcher allows for a field, spelt as it is compared",
             _columns("pipeline:VARCHAR part:VARCHAR field:VARCHAR value:VARCHAR"),
-            list(_matchers(policy)),
+            list(_matchers(policy, person)),
         ),
         "policy_retry": PolicyTable(
             "what may follow an attempt that ended with an error class",
@@ -180,7 +191,7 @@ def policy_tables(policy: Policy) -> dict[str, PolicyTable]:
             "what needs an approval (side_effects or action_group), or who may give one (by_kind)",
             _columns("part:VARCHAR value:VARCHAR"),
             [("side_effects", value) for value in approvals.side_effects]
-            + [("action_group", groups.get(name.lower(), name.lower())) for name in approvals.actions]
+            + [("action_group", groups.get(lowered(name), lowered(name))) for name in approvals.actions]
             + [("by_kind", value) for value in approvals.by_kind],
         ),
         "policy_budgets": PolicyTable(

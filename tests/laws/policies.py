@@ -89,6 +89,14 @@ binding = "single_use"
 kind = "tool.invocation"
 side_effects = "irreversible"
 
+[[pipelines]]
+name = "Spelling of calls"
+gates = ["duty"]
+[pipelines.applies_to]
+kind = "tool.invocation"
+tool = ["Pay", "MAIL"]
+caller = ["REVIEWER", "Eunomia"]
+
 [retry.transient]
 max_retries = 1
 then = "degrade"
@@ -194,7 +202,25 @@ grace = "1s"
 [pipelines.applies_to]
 kind = ["artifact.shipment", "agent.report", "tool.invocation"]
 [pipelines.when]
-intent = ["billing", "defect"]
+intent = ["Billing", "defect"]
+
+[[pipelines]]
+name = "Spelling of proposals"
+gates = ["Quality"]
+[pipelines.applies_to]
+kind = "action.proposal"
+action = ["Refund", "PAY"]
+actor = ["hermes", "Dora"]
+
+[[pipelines]]
+name = "Spelling of runs"
+gates = ["duty"]
+[pipelines.applies_to]
+kind = "artifact.shipment"
+by = ["Reviewer", "Themis", "eunomia"]
+[pipelines.when]
+agent = ["Hermes", "Eunomia"]
+category = "BILLING"
 
 [retry.transient]
 max_retries = 0

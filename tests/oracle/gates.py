@@ -46,7 +46,7 @@ def gate_checks(history: History, rules: Rulebook, watermark: datetime | None = 
     checks: list[GateCheck] = []
     for pipeline in rules.pipelines:
         by_subject: dict[tuple[str | None, str, str], list[Shipment]] = {}
-        for shipment in shipments_of(history, pipeline):
+        for shipment in shipments_of(history, pipeline, rules):
             key = (shipment.row["tenant"], shipment.row["correlation_id"], shipment.subject)
             by_subject.setdefault(key, []).append(shipment)
         for shipments in by_subject.values():

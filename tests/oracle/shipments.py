@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from tests.oracle.history import History, Row, order_of
+from tests.oracle.rulebook import Rulebook
 
 
 @dataclass
@@ -25,20 +26,20 @@ class Shipment:
         return ts
 
 
-def shipments_of(history: History, pipeline: dict[str, Any]) -> list[Shipment]:
+def shipments_of(history: History, pipeline: dict[str, Any], rules: Rulebook) -> list[Shipment]:
     """What `applies_to` (and `when`) select, in (`ts`, `event_id`) order."""
     found: list[Shipment] = []
     matchers = pipeline["applies_to"]
     for row in history.rows:
         shipment = as_shipment(row)
-        if shipment is not None and shipment.row["kind"] != "tool.invocation" and matches(shipment.row, matchers):
+        if shipment is not None and matches(shipment.row, matchers, rules):
             found.append(shipment)
     for attempts in history.calls().values():
         for attempt in attempts:  # one check per call, at its first attempt that matches
-            if matches(attempt, matchers):
+            if matches(attempt, matchers, rules):
                 found.append(Shipment(attempt, attempt["call_id"], attempt["caller"], attempt.get("input_digest")))
                 break
-    found = [shipment for shipment in found if _when(history, shipment, pipeline.get("when", {}))]
+    found = [shipment for shipment in found if _when(history, shipment, pipeline.get("when", {}), rules)]
     return sorted(found, key=lambda shipment: order_of(shipment.row))
 
 
@@ -66,20 +67,27 @@ def as_shipment(row: Row) -> Shipment | None:
     return None
 
 
-def matches(row: Row, matchers: dict[str, Any]) -> bool:
+def matches(row: Row, matchers: dict[str, Any], rules: Rulebook) -> bool:
     """03, `applies_to`: "kind plus equality/in matchers on fields"; every one must match, values compare as text."""
     for name, wanted in matchers.items():
-        value = row.get(name)
-        if value is None or _text(value) not in [_text(w) for w in (wanted if isinstance(wanted, list) else [wanted])]:
+        if row.get(name) is None:
+            return False
+        allowed = wanted if isinstance(wanted, list) else [wanted]
+        if not any(_same(name, row[name], value, rules) for value in allowed):
             return False
     return True
 
 
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _same(name: str, one: Any, other: Any, rules: Rulebook) -> bool:
+    """People by any of their names; what is written by hand in any letters (docs/policy.md); the rest exactly."""
+    if name in ("caller", "by", "author", "actor", "agent"):
+        return rules.person(str(one)) == rules.person(str(other))
+    if name in ("tool", "action", "intent", "category", "model_tier") or isinstance(one, bool):
+        return str(one).lower() == str(other).lower()
+    return str(one) == str(other)
 
 
-def _when(history: History, shipment: Shipment, matchers: dict[str, Any]) -> bool:
+def _when(history: History, shipment: Shipment, matchers: dict[str, Any], rules: Rulebook) -> bool:
     """03, `when`: "same matchers, for conditional gates": one record or ticket event of the run satisfies them all."""
     if not matchers:
         return True
@@ -88,10 +96,10 @@ def _when(history: History, shipment: Shipment, matchers: dict[str, Any]) -> boo
     for row in history.rows:
         if (row["tenant"], row["correlation_id"]) != (shipment.row["tenant"], shipment.row["correlation_id"]):
             continue
-        if row["kind"] == "decision.record" and matches(row, matchers):
+        if row["kind"] == "decision.record" and matches(row, matchers, rules):
             return True
         if row["kind"].startswith("xenia."):
             as_run = {**row, "priority": row.get("severity"), "intent": row.get("category")}
-            if matches(as_run, matchers):
+            if matches(as_run, matchers, rules):
                 return True
     return False

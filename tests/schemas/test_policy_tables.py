@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import duckdb
+import pytest
 
 from schemas.policy import Policy
 from schemas.policy_file import parse_policy, policy_digest
@@ -111,6 +112,59 @@ def test_a_matcher_is_one_row_for_each_value() -> None:
     }
     assert len(rows("policy_matchers")) == 6
     assert rows("policy_pipelines") == [("reply", True, "per_digest", 60_000_000, 3, 1)]
+
+
+def test_a_matcher_is_spelt_as_it_is_compared() -> None:
+    """People by canonical name, tools, actions, intents and tiers in lower case; two spellings of one are one row."""
+    text = (
+        "name = 'p'\nversion = 1\n[[gates]]\nname = 'q'\n[agents.Hermes]\naliases = ['Account-Actions']\n"
+        "[[pipelines]]\nname = 'Calls'\ngates = ['Q']\n[pipelines.applies_to]\nkind = 'tool.invocation'\n"
+        "tool = ['Issue_Refund', 'issue_refund']\ncaller = ['account-actions', 'HERMES', 'Dora']\n"
+        "model_tier = 'Opus'\nmodel = 'Big-1'\ntarget = 'O-1'\n"
+        "[[pipelines]]\nname = 'Ships'\ngates = ['q']\n[pipelines.applies_to]\nkind = 'artifact.shipment'\n"
+        "by = 'ACCOUNT-ACTIONS'\nauthor = 'Zoë ΣΑΣ'\nphase = 'Notes'\nchannel = 'Mail'\n"
+        "[pipelines.when]\nintent = 'Outage'\ncategory = 'Outage'\nagent = 'Hermes'\noutcome = 'Fine'\n"
+        "[[pipelines]]\nname = 'Proposals'\ngates = ['q']\n[pipelines.applies_to]\nkind = 'action.proposal'\n"
+        "action = 'Refund'\nactor = 'Hermes'\nsource = 'Desk'\ntenant = 'ACME'\ncurrency = 'EUR'\n"
+    )
+    assert sorted(row[2:] for row in rows("policy_matchers", text) if row[0] == "Calls") == [
+        ("caller", "dora"),
+        ("caller", "hermes"),
+        ("kind", "tool.invocation"),
+        ("model", "Big-1"),
+        ("model_tier", "opus"),
+        ("target", "O-1"),
+        ("tool", "issue_refund"),
+    ]
+    assert sorted(row[1:] for row in rows("policy_matchers", text) if row[0] == "Ships") == [
+        ("applies_to", "author", "zoë σασ"),
+        ("applies_to", "by", "hermes"),
+        ("applies_to", "channel", "Mail"),
+        ("applies_to", "kind", "artifact.shipment"),
+        ("applies_to", "phase", "Notes"),
+        ("when", "agent", "hermes"),
+        ("when", "category", "outage"),
+        ("when", "intent", "outage"),
+        ("when", "outcome", "Fine"),
+    ]
+    assert sorted(row[2:] for row in rows("policy_matchers", text) if row[0] == "Proposals") == [
+        ("action", "refund"),
+        ("actor", "hermes"),
+        ("currency", "EUR"),
+        ("kind", "action.proposal"),
+        ("source", "Desk"),
+        ("tenant", "ACME"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["Hermes", "ÉMILE", "ΘΕΜΙΣ", "İris", "STRAẞE"])
+def test_a_name_is_lowered_as_the_events_are(name: str) -> None:
+    """The policy is lowered here and the events by DuckDB; where the two differ, a reviewer would be a stranger."""
+    text = f"name = 'p'\nversion = 1\n[agents.'{name}']\nrole = 'x'\n"
+    ((alias, agent, _, _),) = rows("policy_agents", text)
+    with duckdb.connect() as con:
+        assert con.execute("SELECT lower(?)", [name]).fetchone() == (alias,)
+    assert agent == alias
 
 
 def test_durations_are_microseconds_and_gates_keep_their_order() -> None:

@@ -8,7 +8,7 @@ WITH applies AS (
             WHEN 'kind' THEN s.kind
             WHEN 'tenant' THEN s.tenant
             WHEN 'source' THEN s.source
-            WHEN 'caller' THEN s.caller
+            WHEN 'caller' THEN s.caller_name
             WHEN 'tool' THEN s.tool
             WHEN 'privilege' THEN s.privilege
             WHEN 'side_effects' THEN s.side_effects
@@ -19,15 +19,15 @@ WITH applies AS (
             WHEN 'target' THEN s.target
             WHEN 'currency' THEN s.currency
             WHEN 'model' THEN s.model
-            WHEN 'model_tier' THEN s.model_tier
+            WHEN 'model_tier' THEN s.model_tier_name
             WHEN 'verified' THEN s.verified
             WHEN 'phase' THEN s.phase
             WHEN 'channel' THEN s.channel
             WHEN 'customer_facing' THEN s.customer_facing
-            WHEN 'by' THEN s."by"
-            WHEN 'author' THEN s.author
-            WHEN 'action' THEN s.action
-            WHEN 'actor' THEN s.actor
+            WHEN 'by' THEN s.by_name
+            WHEN 'author' THEN s.author_name
+            WHEN 'action' THEN s.action_name
+            WHEN 'actor' THEN s.actor_name
             WHEN 'claim' THEN s.claim
         END
     INNER JOIN policy_pipelines AS p ON p.pipeline = m.pipeline
@@ -62,7 +62,7 @@ numbered AS (
         s.digest,
         s.caller,
         s.tool,
-        coalesce(n.agent, s.author_alias) AS author_name,
+        coalesce(s.author_name, s.by_name, s.actor_name, s.caller_name) AS author_name,
         row_number() OVER (
             PARTITION BY p.pipeline, s.tenant_key, s.correlation_id, s.kind, s.subject
             ORDER BY s.attempt, s.ts_us, s.event_id
@@ -72,7 +72,6 @@ numbered AS (
     INNER JOIN policy_pipelines AS p ON p.pipeline = a.pipeline
     LEFT JOIN conditions AS c
         ON c.pipeline = p.pipeline AND c.tenant_key = s.tenant_key AND c.correlation_id = s.correlation_id
-    LEFT JOIN policy_agents AS n ON n.alias = s.author_alias
     WHERE p.when_fields = 0 OR c.pipeline IS NOT NULL
 )
 
