@@ -57,7 +57,7 @@ def compute_groups(con: duckdb.DuckDBPyConnection, wanted: Sequence[Relation], *
         if name == "findings":
             _create(con, name, sql, temporary=not whole)
         else:
-            with blaming(mine[name]):
+            with blaming(con, mine[name]):
                 _create(con, name, sql, temporary=not (kept and whole))
 
 
@@ -101,7 +101,7 @@ def compute_global(con: duckdb.DuckDBPyConnection, wanted: Sequence[Relation]) -
     """Compute the rules that look at stored tables as a whole, and what they read, and replace their findings."""
     mine = {relation.name: relation for relation in wanted if relation.unit == "all"}
     for name in in_order(mine.values(), {}):
-        with blaming(mine[name]):
+        with blaming(con, mine[name]):
             _create(con, name, mine[name].sql, temporary=True)
     con.execute("DELETE FROM findings WHERE group_no = $none", {"none": NO_GROUP})
     rules = [name for name, relation in mine.items() if relation.layer == "rule"]

@@ -1,14 +1,16 @@
 """Rules of the user's own, as the rest of the package sees them; `transforms.rule_folder` reads and checks them.
 
 `refresh` treats their relations like shipped ones, with three additions: `blaming` around the computation of each, so
-that an error in the user's SQL names the user's file; `check_rows` once they are computed, before anything of them gets
-into `findings`; and `judged_by` as the digest, so that a changed rule counts as another policy.
+that an error in the user's SQL names the user's file and a SELECT that does not end is stopped; `check_rows` once they
+are computed, before anything of them gets into `findings`; and `judged_by` as the digest, so that a changed rule counts
+as another policy.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -24,6 +26,11 @@ from transforms.scope import group_key
 
 PREFIX = "rule_own_"
 """A relation `rule_own_<x>` is the user's file `<x>.sql`."""
+
+LIMIT_S = 60.0
+"""Seconds that one own relation may take. A SELECT that stays within runs takes a few, even when a whole history is
+judged anew; one that takes a minute compares everything with everything, and the writer would hang on it every time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +82,43 @@ def file_of(relation: str) -> str:
 
 
 @contextlib.contextmanager
-def blaming(relation: Relation) -> Iterator[None]:
+def blaming(con: duckdb.DuckDBPyConnection, relation: Relation) -> Iterator[None]:
     """Turn an error that only the user's own SQL can have caused into an OwnRuleError that names the file.
 
-    Does nothing for a shipped relation, nor for errors of the machine (disk, memory, interruption).
+    What `con` runs inside is interrupted after `LIMIT_S`, which is such an error too. Does nothing for a shipped
+    relation, nor for errors of the machine (disk, memory, an interruption by somebody else).
     """
+    if not relation.name.startswith(PREFIX):
+        yield
+        return
+    limit, late = LIMIT_S, threading.Event()
+
+    def stop() -> None:
+        late.set()
+        con.interrupt()
+
+    timer = threading.Timer(limit, stop)
+    timer.daemon = True
+    timer.start()
     try:
         yield
-    except (duckdb.DataError, duckdb.ProgrammingError, duckdb.NotSupportedError) as error:
-        if not relation.name.startswith(PREFIX):
+    except duckdb.InterruptException:
+        if not late.is_set():
             raise
+        raise OwnRuleError(
+            f"own rule {file_of(relation.name)}: took longer than {limit:g} s; join its tables on correlation_id and "
+            "tenant so that it compares fewer rows, or take it out of the folder"
+        ) from None
+    except (duckdb.DataError, duckdb.ProgrammingError, duckdb.NotSupportedError) as error:
         said = " ".join(str(error).split())[:300]
         raise OwnRuleError(
             f"own rule {file_of(relation.name)}: its SELECT failed on the stored events ({said}); "
             "mend the file or take it out of the folder"
         ) from None
+    finally:
+        # A timer that is just firing is waited for: the next statement, which is not the user's, must not be hit.
+        timer.cancel()
+        timer.join()
 
 
 # What would make a finding that nobody can read, or tell from another, or clear again. Findings are replaced together

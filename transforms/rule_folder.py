@@ -22,6 +22,7 @@ from transforms.catalogue import Relation, Rule, in_order, parse_relation, parse
 from transforms.errors import CatalogueError, OwnRuleError
 from transforms.own_rules import NO_RULES, PREFIX, OwnRules, family_of
 from transforms.portable import outside, parse_select, sql_of
+from transforms.rule_order import unordered
 from transforms.rule_trial import Trial
 
 MAX_BYTES = 1 << 20
@@ -123,6 +124,8 @@ def _checked(path: Path, raw: bytes, trial: Trial) -> tuple[Relation, tuple[Rule
     tree = parse_select(text)
     if strays := outside(tree):
         raise CatalogueError(f"uses what a rule may not: {strays[0]}; see docs/policy.md, Your own rules")
+    if loose := unordered(tree):
+        raise CatalogueError(f"uses {loose[0]}: the order of arrival must not change what a rule finds")
     reads = _reads(tree, relation.unit == "all", trial)
     sql = trial.run(sql_of(tree), reads)
     # Readers of the catalogue look at the comments, and the comments are lines that hold nothing else.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +15,7 @@ from schemas.policy import Policy
 from transforms.catalogue import RULE_COLUMNS
 from transforms.errors import CatalogueError
 from transforms.refresh import refresh
+from transforms.rule_order import ARRIVAL, hidden
 
 TYPES = dict.fromkeys(RULE_COLUMNS, "VARCHAR") | {"event_ts": "TIMESTAMP", "evidence": "VARCHAR[]"}
 """The DuckDB type of every column that a rule returns."""
@@ -31,6 +33,13 @@ _NAMES = """
 SELECT lower(table_name) FROM duckdb_tables() UNION SELECT lower(view_name) FROM duckdb_views()
 """
 
+_COLUMNS = "SELECT lower(table_name), column_name FROM duckdb_columns() WHERE list_contains($names, column_name)"
+
+_DELIVERIES = frozenset({"sources", "batches", "quarantine"})
+"""Tables that are about how lines arrived, and are no events; what they say of it is what one reads them for."""
+
+_MISSED = re.compile(rf'column (?:named )?"({"|".join(ARRIVAL)})"', re.IGNORECASE)
+
 
 class Trial:
     """Every relation that a rule can read, computed for no events at all. Use as a context manager."""
@@ -40,6 +49,10 @@ class Trial:
         for statement in create_tables():
             self._con.execute(statement)
         refresh(self._con, Policy(name="none", version=1), now=datetime.now(UTC).replace(tzinfo=None))
+        self._hidden: dict[str, list[str]] = {}
+        for table, column in self._con.execute(_COLUMNS, {"names": list(ARRIVAL)}).fetchall():
+            if table not in _DELIVERIES:
+                self._hidden.setdefault(table, []).append(column)
         self._con.execute("SET lock_configuration = true")
         self.names = frozenset(name for (name,) in self._con.execute(_NAMES).fetchall())
         """Whatever is called like a table or view, lower-cased, DuckDB's own included."""
@@ -53,14 +66,21 @@ class Trial:
     def run(self, sql: str, reads: set[str]) -> str:
         """Try a SELECT that is thought to read just these relations; the SELECT of exactly `RULE_COLUMNS` over it.
 
-        Nothing is computed: DuckDB says what columns it would return. Raises CatalogueError.
+        What tells the order of arrival is hidden from it. Nothing is computed: DuckDB says what columns it would
+        return. Raises CatalogueError.
         """
         self._compare(sql, reads)
+        sql = hidden(sql, {name: sorted(self._hidden.get(name, [])) for name in reads})
         try:
             described = self._con.execute(f"DESCRIBE {sql}").fetchall()
         except duckdb.Error as error:
             # What follows the first paragraph points into the text as it was written anew, which its author never saw.
             said = " ".join(str(error).split("\n\n")[0].split())[:300]
+            if missed := _MISSED.search(said):
+                raise CatalogueError(
+                    f"reads the column {missed[1].lower()}, which tells the order of arrival or is not there; "
+                    "order by ts and event_id"
+                ) from None
             raise CatalogueError(f"cannot run: {said}") from None
         _check_columns([(str(row[0]), str(row[1])) for row in described])
         columns = ", ".join(f"CAST(own.{name} AS {TYPES[name]}) AS {name}" for name in RULE_COLUMNS)

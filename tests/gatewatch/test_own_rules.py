@@ -10,6 +10,7 @@ import pytest
 
 from tests.docs.pages import blocks
 from tests.gatewatch.terminal import gatewatch
+from tests.support.own_rules import ENDLESS, HEAD
 
 REFUND = {
     "kind": "tool.invocation", "event_id": "refund-1", "ts": "2026-06-03T12:00:00Z", "correlation_id": "T-1",
@@ -80,6 +81,22 @@ def test_a_file_that_cannot_be_used_is_one_line_and_nothing_is_read(desk: Path) 
         assert found.code == 2
         assert found.complaint.startswith(f'own rule {rule}: reads "events", which holds more than is being judged;')
     assert not (desk / "data").exists()
+
+
+def test_a_rule_that_does_not_end_stops_and_loses_nothing(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 2 instead of a command that hangs; what was read is judged as soon as the rule is gone."""
+    config = ("--config", desk / "gatewatch.toml")
+    lines = [json.dumps(REFUND | {"event_id": f"refund-{n}", "call_id": f"call-{n}"}) for n in range(20)]
+    (desk / "events.jsonl").write_text("\n".join(lines) + "\n")
+    (desk / "rules" / "slow.sql").write_text(HEAD + ENDLESS)
+    with monkeypatch.context() as patched:
+        patched.setattr("transforms.own_rules.LIMIT_S", 0.2)
+        found = gatewatch(*config, "ingest", desk / "events.jsonl")
+    assert found.code == 2
+    assert found.complaint.startswith("own rule slow.sql: took longer than 0.2 s; join its tables on correlation_id")
+    (desk / "rules" / "slow.sql").unlink()
+    assert gatewatch(*config, "ingest", desk / "events.jsonl").code == 0
+    assert len(ours(desk)) == 20
 
 
 def test_the_environment_goes_before_the_file(desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,12 @@ COLUMNS = {
     "correlation_id": "e.correlation_id", "run_id": "e.run_id", "tenant": "e.tenant", "caller": "e.caller",
     "tool": "e.tool", "gate": "NULL", "event_ts": "e.ts", "evidence": "ARRAY[e.event_id]", "message": "'It took long.'",
 }  # fmt: skip
+ENDLESS = (
+    f"SELECT {', '.join(f'min({sql}) AS {name}' for name, sql in COLUMNS.items() if name != 'evidence')}, "
+    f"ARRAY[min(e.event_id)] AS evidence FROM {', '.join(f'scope_events AS {name}' for name in 'abcdefghijklmnop')} "
+    "HAVING min(concat(a.event_id, p.event_id)) = ''"
+)
+"""A rule that would compare every 16 events with each other."""
 POLICY = parse_policy('name = "p"\nversion = 1\n')
 
 

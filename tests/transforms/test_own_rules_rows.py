@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +16,8 @@ from schemas.policy import Policy
 from schemas.policy_file import parse_policy, policy_digest
 from tests.docs.pages import blocks
 from tests.support.engine import NOW, create, load
-from tests.support.own_rules import HEAD, POLICY, call, select
-from transforms.catalogue import rules
+from tests.support.own_rules import ENDLESS, HEAD, POLICY, call, select
+from transforms.catalogue import relations, rules
 from transforms.errors import OwnRuleError
 from transforms.own_rules import NO_RULES, OwnRules, blaming, check_rows, judged_by, known_rules, rule_texts
 from transforms.refresh import refresh
@@ -67,7 +69,7 @@ def compute(con: duckdb.DuckDBPyConnection, folder: Path, sql: str) -> None:
     (folder / "slow.sql").write_text(sql)
     own = load_rules(folder)
     (relation,) = own.relations
-    with blaming(relation):
+    with blaming(con, relation):
         con.execute(f"CREATE OR REPLACE TEMP TABLE {relation.name} AS {relation.sql}")
     check_rows(con, own)
 
@@ -117,6 +119,46 @@ def test_a_refused_row_leaves_everything_as_it_was(con: duckdb.DuckDBPyConnectio
     with pytest.raises(OwnRuleError, match='returns the rule "other"'):
         judge(con, folder, HEAD + select(rule="'other'"))
     assert found(con) == before
+
+
+def test_a_rule_that_does_not_end_is_stopped(
+    con: duckdb.DuckDBPyConnection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a line that names it; what was judged before stays, and is judged again without it."""
+    own = judge(con, folder, HEAD + select())
+    load(con, [call(f"call-{number}", 2000) for number in range(20)])
+    con.execute("UPDATE events SET seq = rowid + 1")
+    before, threads = found(con), threading.active_count()
+    monkeypatch.setattr("transforms.own_rules.LIMIT_S", 0.2)
+    with pytest.raises(OwnRuleError) as raised:
+        judge(con, folder, HEAD + ENDLESS)
+    assert str(raised.value) == (
+        "own rule slow.sql: took longer than 0.2 s; join its tables on correlation_id and tenant so that it compares "
+        "fewer rows, or take it out of the folder"
+    )
+    assert found(con) == before
+    assert threading.active_count() == threads
+    monkeypatch.undo()
+    refresh(con, POLICY, now=NOW, own=own)
+    assert len(found(con)) == 21
+
+
+def test_only_the_rules_own_statement_is_stopped(
+    con: duckdb.DuckDBPyConnection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit that is reached between two statements, a shipped relation, and an interruption by somebody else."""
+    (relation,) = judge(con, folder, HEAD + select()).relations
+    shipped = next(one for one in relations() if one.name == "rule_gates")
+    threads = threading.active_count()
+    for limit, one in ((0.01, relation), (0.0, shipped), (60.0, relation)):
+        monkeypatch.setattr("transforms.own_rules.LIMIT_S", limit)
+        with blaming(con, one):
+            con.execute("SELECT 1")
+            time.sleep(0.05)
+        assert threading.active_count() == threads
+        assert con.execute("SELECT count(*) FROM range(1000) AS a, range(1000) AS b").fetchall() == [(1_000_000,)]
+    with pytest.raises(duckdb.InterruptException), blaming(con, relation):
+        raise duckdb.InterruptException("Interrupted!")
 
 
 def test_a_rule_about_everything_belongs_to_no_run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tests.support.own_rules import HEAD, refusal, select
@@ -85,6 +86,57 @@ from transforms.rule_trial import Trial
         (select(subject="repeat('x', 1000000000000)"), "uses what a rule may not: the function REPEAT"),
         (select(event_ts="now()"), "uses what a rule may not: the function NOW"),
         (select(more="LIMIT 1"), "uses what a rule may not: Limit"),
+        # What would depend on the order of arrival.
+        (select(subject="CAST(e.seq AS VARCHAR)"), "reads the column seq, which tells the order of arrival"),
+        (select(subject="CAST(SEQ AS VARCHAR)"), "reads the column seq, which"),
+        (select(subject='CAST(e."Seq" AS VARCHAR)'), "reads the column seq, which"),
+        (select(more="WHERE e.ts < e.floor_ts"), "reads the column floor_ts, which"),
+        (select(source="scope_events AS e INNER JOIN scope_events AS f USING (seq)"), "reads the column seq, which"),
+        (
+            "WITH a AS (SELECT * FROM scope_events) " + select(source="a AS e", more="ORDER BY e.seq"),
+            "reads the column seq, which",
+        ),
+        (
+            "WITH a AS (SELECT t.group_no AS n FROM tool_calls AS t) " + select(source="scope_events AS e, a"),
+            "reads the column group_no, which",
+        ),
+        (select(source="scope_events AS e, policy_tools AS p", more="WHERE p.rowid = 1"), "reads the column rowid"),
+        (
+            select(occurrence="CAST(row_number() OVER () AS VARCHAR)"),
+            "uses ROW_NUMBER without ORDER BY a column; write OVER (… ORDER BY ts, event_id)",
+        ),
+        (select(occurrence="CAST(rank() OVER (PARTITION BY e.tool) AS VARCHAR)"), "uses RANK without ORDER BY"),
+        (select(occurrence="CAST(dense_rank() OVER (ORDER BY 1) AS VARCHAR)"), "uses DENSE_RANK without ORDER BY"),
+        (select(occurrence="lag(e.tool) OVER (PARTITION BY e.tool)"), "uses LAG without ORDER BY"),
+        (select(occurrence="lead(e.tool) OVER w", more="WINDOW w AS (PARTITION BY e.tool)"), "uses LEAD without"),
+        (
+            select(occurrence="CAST(count(*) OVER (ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS VARCHAR)"),
+            "uses a window of neighbouring rows without ORDER BY",
+        ),
+        (
+            select(occurrence="first_value(e.tool) OVER (ORDER BY e.ts)"),
+            "uses what a rule may not: the function FIRST_VALUE",
+        ),
+        (select(subject="first(e.event_id)"), "uses what a rule may not: the function FIRST"),
+        (
+            select(message="(SELECT CAST(array_agg(f.tool) AS VARCHAR) FROM scope_events AS f)"),
+            "uses ARRAY_AGG in the order of arrival; write list_sort(array_agg(…))",
+        ),
+        (select(more="WHERE (SELECT list(f.tool) FROM scope_events AS f) = ARRAY['a', 'b']"), "uses ARRAY_AGG in the"),
+        (
+            "WITH a AS (SELECT array_agg(event_id) AS evidence FROM scope_events) "
+            + select(source="scope_events AS e, a", message="CAST(a.evidence AS VARCHAR)"),
+            "uses ARRAY_AGG in the",
+        ),
+        (
+            select(evidence="array_agg(e.event_id) OVER (PARTITION BY e.tool)", message="CAST(evidence AS VARCHAR)"),
+            "uses ARRAY_AGG in the",
+        ),
+        (select(evidence="array_agg(e.event_id) OVER ()").replace("SELECT", "SELECT DISTINCT", 1), "uses ARRAY_AGG in"),
+        (
+            select() + " UNION ALL " + select(message="array_agg(e.tool) OVER ()").replace("AS message", "AS evidence"),
+            "uses ARRAY_AGG in the",
+        ),
         (select(subject="(" * 5000 + "e.event_id" + ")" * 5000), "is nested too deeply"),
         ("SELECT * FROM (", "is no SQL that can be read"),
     ],
@@ -92,6 +144,48 @@ from transforms.rule_trial import Trial
 def test_what_does_more_than_a_rule_needs_is_refused(folder: Path, sql: str, said: str) -> None:
     """A rule runs with the writer's rights: what is not known to be harmless does not run."""
     assert said in refusal(folder, HEAD + sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH a AS (SELECT * FROM scope_events) " + select(source="a AS e"),
+        select(occurrence="CAST(row_number() OVER (PARTITION BY e.tool ORDER BY e.ts, e.event_id) AS VARCHAR)"),
+        select(occurrence="lag(e.tool) OVER w", more="WINDOW w AS (PARTITION BY e.run_id ORDER BY e.ts, e.event_id)"),
+        select(occurrence="lag(e.tool) OVER (w ORDER BY e.event_id)", more="WINDOW w AS (PARTITION BY e.run_id)"),
+        select(occurrence="CAST(count(*) OVER (PARTITION BY e.tool) AS VARCHAR)"),
+        select(evidence="array_agg(e.event_id) OVER (PARTITION BY e.tool)"),
+        select() + " UNION ALL " + select(evidence="(array_agg(DISTINCT e.event_id) FILTER (WHERE TRUE) OVER ())"),
+        select(message="CAST(list_sort(array_agg(e.tool) FILTER (WHERE e.attempt > 1) OVER ()) AS VARCHAR)"),
+        "WITH n AS (SELECT event_id, row_number() OVER (ORDER BY ts, event_id) AS seq FROM scope_events) "
+        + select(
+            source="scope_events AS e INNER JOIN n ON n.event_id = e.event_id", occurrence="CAST(n.seq AS VARCHAR)"
+        ),
+    ],
+)
+def test_an_order_that_the_events_give_is_let_in(folder: Path, sql: str) -> None:
+    """A star too, as what tells the order of arrival is not in it; and a name that is the rule's own."""
+    (folder / "slow.sql").write_text(HEAD + sql)
+    assert set(load_rules(folder).rules) == {"slow_call"}
+
+
+def test_the_order_of_arrival_is_not_reached_by_another_name(
+    two_calls: duckdb.DuckDBPyConnection, folder: Path
+) -> None:
+    """Names given by place, or all columns of a row as one value."""
+    ((first, *_), *_) = two_calls.execute("DESCRIBE SELECT * EXCLUDE (seq) FROM events").fetchall()
+    (folder / "slow.sql").write_text(
+        HEAD + "WITH a(x) AS (SELECT * FROM scope_events) "
+        ""
+        + select(source="scope_events AS e, a", subject="CAST(a.x AS VARCHAR)", message="CAST(e AS VARCHAR)", more="")
+    )
+    (relation,) = load_rules(folder).relations
+    rows = two_calls.execute(f"SELECT DISTINCT subject FROM ({relation.sql})").fetchall()
+    assert sorted(rows) == sorted(two_calls.execute(f'SELECT CAST("{first}" AS VARCHAR) FROM events').fetchall())
+    ((told,), *_) = two_calls.execute(f"SELECT message FROM ({relation.sql})").fetchall()
+    assert "event_id" in told
+    assert "seq" not in told
+    assert "floor_ts" not in told
 
 
 def test_what_a_comment_holds_is_not_run(folder: Path) -> None:
