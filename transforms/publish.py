@@ -64,17 +64,6 @@ def public_tables() -> dict[str, str]:
     }
 
 
-def public_select(con: duckdb.DuckDBPyConnection, name: str) -> str:
-    """The SELECT of a public table's rows as readers see them, on the work database or on a snapshot."""
-    private = con.execute(
-        "SELECT 1 FROM duckdb_columns() WHERE database_name = current_database() AND table_name = $name "
-        "AND column_name = $column",
-        {"name": name, "column": NOT_PUBLIC},
-    ).fetchall()
-    # The names are our own constants.
-    return f'SELECT * EXCLUDE ({NOT_PUBLIC}) FROM "{name}"' if private else f'SELECT * FROM "{name}"'  # noqa: S608
-
-
 _NO_POLICY = Policy(name="none", version=1)
 
 

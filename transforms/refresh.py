@@ -72,11 +72,11 @@ EXCEPT SELECT * FROM scope_days
 
 
 class _State(NamedTuple):
-    """What the last refresh had seen: ledger number, digest of policy and own rules, digest of the SQL, its clock."""
+    """What the last refresh had seen: ledger number, digest of the SQL, digest of policy and own rules, its clock."""
 
     seq: int
-    judged_by: str
     catalogue: str
+    judged_by: str
     watermark_us: int
     as_of_us: int
 
@@ -100,13 +100,15 @@ def refresh(
             _load_policy(con, policy, own)
         con.execute(_SOURCES)
         con.execute(_CLOCK, {"no_watermark": NO_WATERMARK_US})
-        whole = whole or _own_rules_recalled(con, before, own)
+        recalled = before is not None and _watermark_us(con) < before.watermark_us
+        # Nobody but an own rule knows how long it waits, and so how far back a clock that fell behind reaches.
+        whole = whole or (recalled and bool(own.relations))
         con.execute("CREATE OR REPLACE TEMP VIEW scope_all_events AS SELECT * FROM events")
         since = 0 if before is None or full else before.seq
         scope.number_new(con, since)
         if whole:
             scope.everything(con)
-        touched = before is None or whole or scope.what_changed(con, since, before.watermark_us) > 0
+        touched = whole or scope.what_changed(con, since, recalled=recalled) > 0
         con.execute(_CONFLICTS)
         history.remember(con, whole=whole)
         compute.note_parts(con, wanted, whole=whole, before=True)
@@ -126,17 +128,16 @@ def refresh(
         con.execute("CREATE OR REPLACE TABLE clock AS SELECT * FROM scope_clock")
         compute.create_views(con, wanted)
         history.write_changes(con, at=now, policy_changed=before is not None and before.judged_by != judge, whole=whole)
-        _keep_state(con, judge, catalogue)
+        _keep_state(con, catalogue)
         con.execute("COMMIT")
     except BaseException:
         con.execute("ROLLBACK")
         raise
 
 
-def _own_rules_recalled(con: duckdb.DuckDBPyConnection, before: _State | None, own: OwnRules) -> bool:
-    """Whether the watermark fell back under rules of which nobody but themselves knows how long they wait."""
+def _watermark_us(con: duckdb.DuckDBPyConnection) -> int:
     ((watermark_us,),) = con.execute("SELECT watermark_us FROM scope_clock").fetchall()
-    return bool(own.relations) and before is not None and int(watermark_us) < before.watermark_us
+    return int(watermark_us)
 
 
 def _fingerprint(wanted: Sequence[Relation]) -> str:
@@ -145,20 +146,22 @@ def _fingerprint(wanted: Sequence[Relation]) -> str:
 
 
 def _state(con: duckdb.DuckDBPyConnection) -> _State | None:
-    con.execute(
-        "CREATE TABLE IF NOT EXISTS refreshed "
-        "(seq BIGINT, judged_by VARCHAR, catalogue VARCHAR, watermark_us BIGINT, as_of_us BIGINT)"
+    con.execute("CREATE TABLE IF NOT EXISTS refreshed (seq BIGINT, catalogue VARCHAR)")
+    if not con.execute("SELECT 1 FROM refreshed").fetchall():
+        return None
+    query = (
+        "SELECT r.seq, r.catalogue, p.digest, k.watermark_us, k.as_of_us FROM refreshed AS r "
+        "CROSS JOIN policy_about AS p CROSS JOIN clock AS k"
     )
-    rows = con.execute("SELECT * FROM refreshed").fetchall()
-    return _State(*rows[0]) if rows else None
+    return _State(*con.execute(query).fetchall()[0])
 
 
-def _keep_state(con: duckdb.DuckDBPyConnection, judge: str, catalogue: str) -> None:
+def _keep_state(con: duckdb.DuckDBPyConnection, catalogue: str) -> None:
     con.execute("DELETE FROM refreshed")
     con.execute(
         "INSERT INTO refreshed SELECT greatest((SELECT coalesce(max(seq), 0) FROM events), "
-        "(SELECT coalesce(max(seq), 0) FROM quarantine)), $judge, $catalogue, watermark_us, as_of_us FROM scope_clock",
-        {"judge": judge, "catalogue": catalogue},
+        "(SELECT coalesce(max(seq), 0) FROM quarantine)), $catalogue",
+        {"catalogue": catalogue},
     )
 
 

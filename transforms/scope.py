@@ -159,16 +159,15 @@ def everything(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE OR REPLACE TEMP VIEW scope_events AS SELECT * FROM events")
 
 
-def what_changed(con: duckdb.DuckDBPyConnection, since: int, watermark_us: int) -> int:
+def what_changed(con: duckdb.DuckDBPyConnection, since: int, *, recalled: bool) -> int:
     """Put the groups that must be judged again, and theirs, into the scope: `scope_groups` and `scope_events`.
 
     These are the groups of events after the ledger number `since`, of identities that were reused since, and of checks
-    whose time has come by `scope_clock`, or come undone (`watermark_us` is the clock of the last refresh); closed over
-    everything that they share. Returns how many groups that is.
+    whose time has come by `scope_clock`, or come undone (`recalled`: the watermark fell back); closed over everything
+    that they share. Returns how many groups that is.
     """
     con.execute(_DIRTY, {"since": since})
-    ((now_us,),) = con.execute("SELECT watermark_us FROM scope_clock").fetchall()
-    if now_us < watermark_us:
+    if recalled:
         con.execute(_RECALLED)
     con.execute("CREATE OR REPLACE TEMP TABLE scope_frontier AS SELECT * FROM scope_numbers")
     while con.execute("SELECT 1 FROM scope_frontier LIMIT 1").fetchall():

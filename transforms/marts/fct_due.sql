@@ -12,13 +12,9 @@ moments AS (
     CROSS JOIN graces AS g
     UNION
     -- A run that somebody started and nobody has closed yet.
-    SELECT c.tenant_key, c.correlation_id, c.last_ts, 'watermark', c.last_us + t.run_timeout_us
-    FROM stg_correlations AS c
-    INNER JOIN stg_simple_events AS d
-        ON d.kind = 'agent.dispatch' AND d.tenant_key = c.tenant_key AND d.correlation_id = c.correlation_id
-    LEFT JOIN stg_records AS r ON r.tenant_key = c.tenant_key AND r.correlation_id = c.correlation_id
+    SELECT u.tenant_key, u.correlation_id, u.ts, 'watermark', u.last_us + t.run_timeout_us
+    FROM int_unclosed_runs AS u
     CROSS JOIN policy_time AS t
-    WHERE r.event_id IS NULL
     UNION
     SELECT tenant_key, correlation_id, CAST("day" AS TIMESTAMP), 'as_of', overdue_us
     FROM int_closed_runs

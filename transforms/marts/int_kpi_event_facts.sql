@@ -56,24 +56,12 @@ answered AS (
     SELECT DISTINCT tenant_key, correlation_id, kpi FROM rated
 ),
 
-granted AS (
-    SELECT g.event_id,
-        max(CASE WHEN t.privilege IN ('write', 'execute') THEN 1 ELSE 0 END) AS mutating,
-        max(CASE WHEN t.privilege = 'execute' THEN 1 ELSE 0 END) AS executing
-    FROM stg_granted_tools AS g
-    INNER JOIN policy_tools AS t ON t.tool = g.tool
-    GROUP BY g.event_id
-),
-
 routed AS (
-    SELECT e.tenant_key, e.correlation_id, e.ts,
-        CASE WHEN e.needed_privilege IS NULL THEN 0 ELSE 1 END AS labelled,
-        CASE WHEN e.needed_privilege = 'read' AND coalesce(g.mutating, 0) = 1 THEN 1.0 ELSE 0.0 END AS over_scoped,
-        CASE WHEN e.needed_privilege = 'write' AND coalesce(g.mutating, 0) = 0 THEN 1.0
-            WHEN e.needed_privilege = 'execute' AND coalesce(g.executing, 0) = 0 THEN 1.0 ELSE 0.0 END AS under_scoped
-    FROM stg_simple_events AS e
-    LEFT JOIN granted AS g ON g.event_id = e.event_id
-    WHERE e.kind = 'route.decision'
+    SELECT tenant_key, correlation_id, ts,
+        CASE WHEN needed_privilege IS NULL THEN 0 ELSE 1 END AS labelled,
+        CASE WHEN more_than_read THEN 1.0 ELSE 0.0 END AS over_scoped,
+        CASE WHEN withheld THEN 1.0 ELSE 0.0 END AS under_scoped
+    FROM int_route_checks
 ),
 
 single AS (

@@ -1,4 +1,4 @@
--- One row is one dispatch, supersession, route decision or piece of human feedback, with the few fields that rules read.
+-- One row is one dispatch, supersession or piece of human feedback, with the few fields that rules read.
 SELECT
     e.event_id,
     e.ts,
@@ -13,9 +13,6 @@ SELECT
     e.policy,
     e.reason,
     e.signal,
-    e."value",
-    e.task_family,
-    e.needed_privilege,
-    e.granted_tools
+    e."value"
 FROM scope_events AS e
-WHERE e.kind IN ('agent.dispatch', 'safety.supersession', 'route.decision', 'human.feedback')
+WHERE e.kind IN ('agent.dispatch', 'safety.supersession', 'human.feedback')
