@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,13 +19,15 @@ from typing import Self
 import duckdb
 
 from ingest.accounting import Accounting
+from ingest.commits import Applier, Gathered
 from ingest.dialects import READ
 from ingest.errors import SourceError
-from ingest.ledger.chunks import chunk_of
-from ingest.ledger.recovery import recover
-from ingest.ledger.segments import Segments, Stored
+from ingest.ledger.chunks import Place, chunks_of
+from ingest.ledger.merkle import Frontier
+from ingest.ledger.recovery import judged, recover
+from ingest.ledger.segments import Segments
 from ingest.ledger.store import Store
-from ingest.lines import Received, Source
+from ingest.lines import Position, Received, Source
 from ingest.lock import DataLock, hold
 from ingest.progress import Progress, Report, silent
 from ingest.rebuild import LEDGER, STORE, rebuild
@@ -34,36 +35,12 @@ from ingest.redact import redact_lines
 from ingest.sentences import short
 from ingest.sources import paths
 from ingest.sources.decision_records import read_records
-from ingest.sources.jsonl import read_file, read_stdin
+from ingest.sources.jsonl import Positions, read_file, read_stdin
 from ingest.sources.streams import Stream
-from ingest.validate import RowValidator, Validated, Validator
+from ingest.validate import RowValidator, Validator
 from ingest.verify import VerifyReport, verify
 
 __all__ = ["Accounting", "Pipeline", "Progress", "Report", "VerifyReport", "rebuild", "verify"]
-
-
-class _Applier:
-    """Brings one chunk at a time into the store, in the background: the next is read and judged meanwhile."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._pool = ThreadPoolExecutor(1, "apply")
-        self._running: Future[Accounting] | None = None
-
-    def submit(self, stored: Stored, validated: Validated) -> Accounting:
-        """Start with a chunk once the one before is done, whose accounting this is. Raises what that one raised."""
-        before = self.wait()
-        self._running = self._pool.submit(self._store.apply, stored, validated)
-        return before
-
-    def wait(self) -> Accounting:
-        """The accounting of the chunk that was running, if any. Raises what it raised."""
-        running, self._running = self._running, None
-        return running.result() if running is not None else Accounting()
-
-    def close(self) -> None:
-        """Wait until nothing runs any more; what failed is brought into the store by the next start."""
-        self._pool.shutdown()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +48,7 @@ class _Opened:
     lock: DataLock
     ledger: Segments
     store: Store
-    applier: _Applier
+    applier: Applier
 
 
 class Pipeline:
@@ -94,8 +71,10 @@ class Pipeline:
         self._at = at
         self._now = now
         self._opened: _Opened | None = None
-        self._next_seq = 1
-        self._recovered = 0
+        self._place = Place()
+        self._gathered = Gathered()
+        self._done = Accounting()
+        self._tree: Frontier | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -119,9 +98,10 @@ class Pipeline:
             except BaseException:
                 lock.release()
                 raise
-            self._opened = _Opened(lock, ledger, store, _Applier(store))
+            self._opened = _Opened(lock, ledger, store, Applier(store))
             try:
-                self._next_seq, self._recovered = recover(ledger, store, self._validator)
+                self._place, recovered = recover(ledger, store, self._validator)
+                self._done.recovered += recovered
             except BaseException:
                 self.close()
                 raise
@@ -136,81 +116,136 @@ class Pipeline:
         if dialect not in ("auto", *READ):
             raise SourceError(f"the dialect {short(dialect)} is not read: choose auto or one of {', '.join(READ)}")
         planned = paths.plan(arguments)
-        store = self._open().store
-        total = Accounting(recovered=self._recovered)
-        self._recovered = 0
+        self._open()
         faults: list[SourceError] = []
         for entry in planned:
-            before = total.lines
+            lines = 0
             try:
-                for received in self._chunks(entry, dialect, store, total, report):
-                    total.add(self._commit(received))
-                total.add(self._settle())
-                if total.lines == before:
-                    total.unchanged.append(str(entry))
+                for received in self._chunks(entry, dialect, report):
+                    lines += len(received.lines)
+                    self._gather(received)
             except SourceError as error:
                 faults.append(error)
-                total.add(self._settle())
+                continue
+            if not lines:
+                self._done.unchanged.append(str(entry))
+        total = self._finish()
         if faults:
             more = f" (and {len(faults) - 1} more sources failed)" if len(faults) > 1 else ""
             raise SourceError(f"{faults[0]}{more}", total)
         return total
 
-    def take(self, received: Received) -> Accounting:
-        """Bring what a source has just given into the ledger and the store: one chunk, all the way.
+    def commit(self, received: Sequence[Received]) -> Accounting:
+        """Bring chunks that sources have just given into the ledger and the store, all the way, together.
 
-        Raises DiskError, StoreError, LedgerError or LockedError.
+        Returns what became of their lines, and of those that an interrupted run had left. Raises DiskError, StoreError,
+        LedgerError or LockedError; then sources have to be made anew, from what `positions` says.
         """
-        total = self._commit(received)
-        total.add(self._settle())
-        return total
+        for one in received:
+            self._gather(one)
+        return self._finish()
 
-    def tick(self, source: Source) -> None:
+    def tick(self, source: Source | None = None) -> None:
         """Keep that a source was looked at and nothing had come: a chunk without lines, after which it is where it was.
 
-        So silence is a fact of the ledger, with a time, and not the wall clock's word. Raises what `take` raises.
+        So silence is a fact of the ledger, with a time, and not the wall clock's word. None: the source heard last, and
+        nothing while there is none. Raises what `commit` raises.
         """
-        self.take(Received(source, [], {}, {}, final=False))
+        source = source or self._settle().newest_source()
+        if source is not None:
+            self.commit([Received(source, [], {}, {}, final=False)])
 
-    def _chunks(
-        self, entry: paths.Entry, dialect: str, store: Store, total: Accounting, report: Report
-    ) -> Iterator[Received]:
+    @property
+    def positions(self) -> Positions:
+        """Where sources were left, counting what was gathered and is not stored yet."""
+        return _Known(self._gathered, self._settle)
+
+    def ledger_state(self) -> tuple[int, str]:
+        """Size and root hash (hex) of the RFC 6962 tree over all chunks."""
+        store = self._settle()
+        if self._tree is None:
+            self._tree = Frontier()
+        for leaf in store.leaves(self._tree.size):
+            self._tree.append(bytes.fromhex(leaf))
+        return self._tree.size, self._tree.root().hex()
+
+    def _chunks(self, entry: paths.Entry, dialect: str, report: Report) -> Iterator[Received]:
         def watch(stream: Stream) -> None:
-            report(Progress(stream.name, stream.taken, stream.size, total.lines))
+            report(Progress(stream.name, stream.taken, stream.size, self._done.lines))
 
         if isinstance(entry, paths.Records):
-            return read_records(entry.folder, entry.files, store, total.skipped.append)
+            return read_records(entry.folder, entry.files, self.positions, self._done.skipped.append)
         if entry.path == paths.STDIN:
-            return read_stdin(dialect, store, watch)
-        return read_file(entry.path, dialect, store, watch)
+            return read_stdin(dialect, self.positions, watch)
+        return read_file(entry.path, dialect, self.positions, watch)
 
-    def _commit(self, received: Received) -> Accounting:
-        """One chunk into the ledger, durably, and only then on its way into the store: the accounting of the last."""
+    def _gather(self, received: Received) -> None:
+        """Let a chunk wait for its commit, which begins when enough waits, or for long enough."""
+        if not self._gathered.has_room(received):
+            self._begin()
+        self._gathered.add(received)
+        if self._gathered.is_due:
+            self._begin()
+
+    def _begin(self) -> None:
+        """What was gathered into the ledger, durably, and only then on its way into the store."""
         opened = self._open()
-        redacted = redact_lines(received.lines, received.source.dialect)
-        chunk = chunk_of(received, redacted, self._next_seq, self._now())
+        redacted = [(one, redact_lines(one.lines, one.source.dialect)) for one in self._gathered.take()]
+        if not redacted:
+            return
+        chunks = chunks_of(redacted, self._place, self._now())
         try:
-            stored = opened.ledger.append(chunk)
-            self._next_seq = chunk.next_seq
-            validated = self._validator.validate(chunk.lines, chunk.seq, chunk.source.dialect)
-            return opened.applier.submit(stored, validated)
+            stored = opened.ledger.append(chunks)
+            self._place = chunks[-1].after
+            validated = [(one, judged(one.chunk, self._validator)) for one in stored]
+            self._done.add(opened.applier.submit(validated))
         except BaseException:
-            self.close()  # the next use opens, and thereby recovers, what this chunk left
+            self.close()  # the next use opens, and thereby recovers, what this commit left
             raise
 
-    def _settle(self) -> Accounting:
-        """Wait for the chunk that is still on its way into the store."""
+    def _settle(self) -> Store:
+        """Wait for the commit that is still on its way; the store, which then nothing else uses."""
+        opened = self._open()
         try:
-            return self._open().applier.wait()
+            self._done.add(opened.applier.wait())
         except BaseException:
             self.close()
             raise
+        return opened.store
+
+    def _finish(self) -> Accounting:
+        """Commit what was gathered, all the way; what became of all lines since this was asked last."""
+        self._begin()
+        self._settle()
+        done, self._done = self._done, Accounting()
+        return done
 
     def close(self) -> None:
-        """Close everything and give the data directory back."""
+        """Close everything and give the data directory back; what was gathered is read again from its sources."""
+        self._gathered.take()
         opened, self._opened = self._opened, None
         if opened is not None:
             opened.applier.close()
             opened.store.close()
             opened.ledger.close()
             opened.lock.release()
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The positions of the store, with those that will hold after the next commit."""
+
+    gathered: Gathered
+    settle: Callable[[], Store]
+
+    def position(self, key: str) -> Position | None:
+        """The position stored or gathered under a key."""
+        waiting = self.gathered.positions.get(key)
+        return self.settle().position(key) if waiting is None else waiting
+
+    def positions(self, prefix: str) -> dict[str, Position]:
+        """Every position stored or gathered whose key begins with `prefix`, by the rest of its key."""
+        waiting = {
+            key.removeprefix(prefix): place for key, place in self.gathered.positions.items() if key.startswith(prefix)
+        }
+        return self.settle().positions(prefix) | waiting

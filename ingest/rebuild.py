@@ -9,7 +9,8 @@ import duckdb
 
 from ingest.accounting import Accounting
 from ingest.errors import LedgerError
-from ingest.ledger.recovery import in_sequence
+from ingest.ledger.chunks import Place
+from ingest.ledger.recovery import in_sequence, replay
 from ingest.ledger.segments import Segments
 from ingest.ledger.store import Store, remove_database, replace_database
 from ingest.lock import holding
@@ -71,17 +72,17 @@ def fill(ledger: Segments, store: Store, validator: Validator, report: Report) -
     total = Accounting()
     size = sum(ledger.sizes().values())
     done = 0
-    after = (1, 0)
+    place, after = Place(), (1, 0)
     try:
         try:
-            for stored in in_sequence(ledger.read(), 1, ledger):
-                chunk = stored.chunk
-                total.add(store.apply(stored, validator.validate(chunk.lines, chunk.seq, chunk.source.dialect)))
-                done += stored.location.length
-                after = stored.location.end
+            for replayed in replay(in_sequence(ledger.read(), ledger), store, validator):
+                total.add(replayed.accounting)
+                done += sum(stored.location.length for stored in replayed.chunks)
+                last = replayed.chunks[-1]
+                place, after = last.chunk.after, last.location.end
                 report(Progress("ledger", done, size, total.lines))
         except LedgerError:
-            ledger.open_for_append(*after)  # cuts off a torn end, or says what is damaged
+            ledger.open_for_append(*after, place.leaf)  # cuts off a torn end, or says what is damaged
             ledger.close()
         store.checkpoint()
     finally:

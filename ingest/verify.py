@@ -1,10 +1,12 @@
 """Does the database say what the ledger says, and is the ledger whole? Every chunk is hashed and validated again.
 
 Without a checkpoint from outside this shows consistency only: who can rewrite the ledger can rewrite the database too.
+`ingest.verify_copy` does it for a copied ledger alone.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,12 +15,15 @@ from pathlib import Path
 import duckdb
 
 from ingest.errors import LedgerError, StoreError
-from ingest.ledger.recovery import in_sequence
-from ingest.ledger.segments import Segments
+from ingest.ledger.chunks import Place
+from ingest.ledger.recovery import in_sequence, replay
+from ingest.ledger.segments import Segments, Stored
 from ingest.ledger.store import Store, check_version, remove_database, store_error
+from ingest.ledger.tear import torn_at
 from ingest.lock import holding
 from ingest.progress import Progress, Report, silent
 from ingest.rebuild import LEDGER, STORE
+from ingest.tree_check import NOTHING, Outside, TreeCheck, TreeReport
 from ingest.validate import RowValidator, Validator
 
 STATEMENT = (
@@ -33,6 +38,8 @@ _COMPARED = {
     "batches": "cast(batch_id AS VARCHAR)",
     "sources": "source",
     "positions": "key",
+    "gaps": "source",
+    "meta": "key",
 }
 
 
@@ -41,14 +48,18 @@ class VerifyReport:
     """What was compared, and every difference in a sentence; `pending` chunks wait for the next start to be applied.
 
     `left_out` says what could not be compared since an interrupted run left it behind, which is no difference.
+    `unfinished`: the ledger ends with a part of a commit, which is torn or still being written. `tree` is the ledger
+    held against checkpoints, `statement` what can honestly be said when there is no problem.
     """
 
     chunks: int = 0
     lines: int = 0
     events: int = 0
     pending: int = 0
+    unfinished: bool = False
     problems: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    tree: TreeReport = field(default_factory=TreeReport)
     statement: str = STATEMENT
 
     @property
@@ -57,8 +68,10 @@ class VerifyReport:
         return not self.problems
 
 
-def verify(data: Path, report: Report = silent, validator: Validator | None = None) -> VerifyReport:
-    """Compare `<data>/work.duckdb` with `<data>/ledger`, row by row. Changes neither.
+def verify(
+    data: Path, report: Report = silent, validator: Validator | None = None, outside: Outside = NOTHING
+) -> VerifyReport:
+    """Compare `<data>/work.duckdb` with `<data>/ledger`, row by row, and that with what was signed. Changes neither.
 
     A database that cannot be used is a problem in the report; the ledger is hashed all the same. `verifications` has no
     second source to be compared with. Raises LedgerError or StoreError when the one or the other is not there,
@@ -74,25 +87,35 @@ def verify(data: Path, report: Report = silent, validator: Validator | None = No
         try:
             fresh = Store(path)
             try:
-                return _compare(data, fresh, report, validator or RowValidator())
+                return _compare(data, fresh, report, validator or RowValidator(), outside)
             finally:
                 fresh.close()
         finally:
             remove_database(path)
 
 
-def _compare(data: Path, fresh: Store, report: Report, validator: Validator) -> VerifyReport:
+def _compare(data: Path, fresh: Store, report: Report, validator: Validator, outside: Outside) -> VerifyReport:
     found = VerifyReport()
     end: tuple[int, int] | None = None
     with _problem(data / STORE, found):
         end = _attach(fresh.connection, data / STORE)
-    _hash(Segments(data / LEDGER), fresh, end, report, validator, found)
+    tree = TreeCheck(data / LEDGER, outside, data=data, copied=False)
+    whole = _hash(Segments(data / LEDGER), fresh, end, report, validator, found, tree)
+    take_over(found, tree, whole)
     if end is not None:
         with _problem(data / STORE, found):
             for table, name in _COMPARED.items():
                 found.problems += _differences(fresh.connection, table, name)
             ((found.events,),) = fresh.connection.execute("SELECT count(*) FROM kept.events").fetchall()
     return found
+
+
+def take_over(found: VerifyReport, tree: TreeCheck, whole: bool) -> None:
+    """What the tree shows, as a part of the report."""
+    found.tree = tree.report(whole=whole)
+    found.problems += found.tree.problems
+    found.left_out += found.tree.left_out
+    found.statement = found.tree.shown or found.statement
 
 
 @contextmanager
@@ -125,35 +148,50 @@ def _hash(
     report: Report,
     validator: Validator,
     found: VerifyReport,
-) -> None:
-    """Hash every chunk, and bring it into `fresh` as far as the database goes; None: there is none to compare with."""
-    done, after = 0, (1, 0)
-    try:
+    tree: TreeCheck,
+) -> bool:
+    """Hash every chunk, and bring it into `fresh` as far as the database goes; None: there is none to compare with.
+
+    Whether the ledger was read to its end.
+    """
+    done, place, after = 0, Place(), (1, 0)
+
+    def known() -> Iterator[Stored]:
+        """The chunks that the database has to have."""
+        nonlocal done, place, after
         size = sum(ledger.sizes().values())
-        for stored in in_sequence(ledger.read(), 1, ledger):
+        for stored in in_sequence(ledger.read(), ledger):
             done += stored.location.length
-            after = stored.location.end
+            place, after = stored.chunk.after, stored.location.end
+            tree.add(stored)
             report(Progress("ledger", done, size, found.lines))
             if end is not None and (stored.location.segment, stored.location.offset) >= end:
                 found.pending += 1
                 continue
-            chunk = stored.chunk
-            if end is not None:
-                fresh.apply(stored, validator.validate(chunk.lines, chunk.seq, chunk.source.dialect))
             found.chunks += 1
-            found.lines += len(chunk.lines)
+            found.lines += len(stored.chunk.lines)
+            yield stored
+
+    try:
+        if end is None:
+            deque(known(), maxlen=0)
+        else:
+            deque(replay(known(), fresh, validator), maxlen=0)
     except LedgerError as error:
-        if after < (end or after) or not _torn(ledger, after):
+        if after < (end or after) or not is_torn(ledger, after, place.leaf):
             found.problems.append(str(error))
+            return False
+        found.unfinished = True
     else:
         if after < (end or after):
             found.problems.append(f"the ledger ends at byte {after[1]} of segment {after[0]}, the database has more")
+    return True
 
 
-def _torn(ledger: Segments, after: tuple[int, int]) -> bool:
+def is_torn(ledger: Segments, after: tuple[int, int], leaf: int) -> bool:
     """Whether a crash explains what follows the last whole chunk; the next start cuts that off."""
     try:
-        return ledger.torn_at(*after) is not None
+        return torn_at(ledger.directory, *after, leaf) is not None
     except LedgerError:  # a segment is missing
         return False
 

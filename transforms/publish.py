@@ -19,7 +19,7 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.ledger.segments import fsync_path
+from ingest.ledger.files import fsync_path
 from ingest.ledger.tables import BATCHES, QUARANTINE, SOURCES, VERIFICATIONS
 from schemas.columns import EVENT_COLUMNS
 from schemas.policy import Policy

@@ -1,11 +1,13 @@
 """A chunk as bytes: one header line (JSON), then the lines as they were received, after redaction.
 
-The header is a JSON object: ``v`` (layout, 1), ``seq`` (ledger number of the first line, from 1), ``lines``, ``bytes``
-and ``sha256`` of the payload, ``source`` {name, kind, path}, ``from`` and ``to`` (the source's position before and
-after), ``positions`` (entries of the positions table that hold afterwards), ``received_at`` (UTC), ``dialect``,
-``schema`` (version of the contract), ``final``, ``markers`` {index: {bytes, sha256}} for lines too long to keep, and
-``redactions`` {index: {sha256 of the original line, counts}}. The payload is the lines joined by a newline, and one
-more newline ends the chunk. A leaf is SHA-256(0x00 || chunk), as in RFC 6962.
+The header is a JSON object: ``v`` (layout, 2), ``leaf`` (number of the chunk in the ledger, from 0), ``commit`` (number
+of the first chunk that was made durable together with this one), ``seq`` (ledger number of the first line, from 1),
+``lines``, ``bytes`` and ``sha256`` of the payload, ``source`` {name, kind, path}, ``from`` and ``to`` (the source's
+position before and after), ``positions`` (entries of the positions table that hold afterwards), ``received_at`` (UTC),
+``dialect``, ``schema`` (version of the contract), ``final``, ``markers`` {index: {bytes, sha256}} for lines too long to
+keep, and ``redactions`` {index: {sha256 of the original line, counts}}. The payload is the lines joined by a newline,
+and one more newline ends the chunk. Where a line has a newline inside, as a message may, ``lengths`` says how long each
+line is. A leaf is SHA-256(0x00 || chunk), as in RFC 6962.
 
 A chunk may have no lines. With ``final`` it says that the source ended where it was; without, it is a *tick*: the
 source was looked at, nothing had come, and no position moves. So how long a source is idle is in the ledger as well.
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -22,7 +25,7 @@ from typing import Any
 from ingest.lines import Line, OverLong, Position, Received, Source
 from ingest.redact import Redacted, Redaction
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 SCHEMA_VERSION = 1
 MAX_HEADER_BYTES = 64 << 20
 """No header is longer: 65,536 redacted lines with every count are about 20 MiB."""
@@ -38,8 +41,13 @@ class ShortChunk(BadChunk):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Lines with their place in the ledger and where they came from; times are UTC."""
+    """Lines with their place in the ledger and where they came from; times are UTC.
 
+    `leaf` is the number of the chunk, from 0, `commit` that of the first chunk which became durable with it.
+    """
+
+    leaf: int
+    commit: int
     seq: int
     source: Source
     lines: list[Line]
@@ -56,14 +64,38 @@ class Chunk:
         return self.seq + len(self.lines)
 
     @property
+    def after(self) -> Place:
+        """Where the ledger goes on after this chunk."""
+        return Place(self.leaf + 1, self.next_seq)
+
+    @property
     def is_tick(self) -> bool:
         """Whether the chunk only says that its source was looked at and nothing had come."""
         return not self.lines and not self.final
 
 
-def chunk_of(received: Received, redacted: Redacted, seq: int, received_at: datetime) -> Chunk:
-    """The chunk that holds these lines from ledger number `seq` on."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the ledger goes on: number of the next chunk (from 0) and of the next line (from 1)."""
+
+    leaf: int = 0
+    seq: int = 1
+
+
+def chunks_of(received: Sequence[tuple[Received, Redacted]], place: Place, received_at: datetime) -> list[Chunk]:
+    """The chunks of one commit, one behind the other from `place` on."""
+    chunks: list[Chunk] = []
+    seq = place.seq
+    for leaf, (handed, redacted) in enumerate(received, start=place.leaf):
+        chunks.append(_chunk_of(handed, redacted, leaf, place.leaf, seq, received_at))
+        seq = chunks[-1].next_seq
+    return chunks
+
+
+def _chunk_of(received: Received, redacted: Redacted, leaf: int, commit: int, seq: int, received_at: datetime) -> Chunk:
     return Chunk(
+        leaf=leaf,
+        commit=commit,
         seq=seq,
         source=received.source,
         lines=redacted.lines,
@@ -83,7 +115,8 @@ def leaf_hash(encoded: bytes) -> str:
 
 def encode(chunk: Chunk) -> bytes:
     """The chunk's bytes: header, newline, payload, newline."""
-    payload = b"\n".join(line if isinstance(line, bytes) else b"" for line in chunk.lines)
+    kept = [line if isinstance(line, bytes) else b"" for line in chunk.lines]
+    payload = b"\n".join(kept)
     markers = {
         str(index): {"bytes": line.bytes, "sha256": line.sha256}
         for index, line in enumerate(chunk.lines)
@@ -91,6 +124,8 @@ def encode(chunk: Chunk) -> bytes:
     }
     header: dict[str, Any] = {
         "v": LAYOUT_VERSION,
+        "leaf": chunk.leaf,
+        "commit": chunk.commit,
         "seq": chunk.seq,
         "lines": len(chunk.lines),
         "bytes": len(payload),
@@ -109,6 +144,8 @@ def encode(chunk: Chunk) -> bytes:
             for index, redaction in chunk.redactions.items()
         },
     }
+    if payload.count(b"\n") > len(kept) - 1 and kept:
+        header["lengths"] = [len(line) for line in kept]
     return json.dumps(header, separators=(",", ":")).encode("ascii") + b"\n" + payload + b"\n"
 
 
@@ -149,13 +186,15 @@ def _header(line: bytes) -> dict[str, Any]:
 
 def _chunk(header: dict[str, Any], payload: bytes) -> Chunk:
     count = int(header["lines"])
-    lines: list[Line] = list(payload.split(b"\n")) if count or payload else []
+    lines = _lines(header, payload)
     if len(lines) != count:
         raise ValueError(f"{len(lines)} lines where the header says {count}")
     for index, marker in header["markers"].items():
         lines[_index(index, count)] = OverLong(int(marker["bytes"]), str(marker["sha256"]))
     source = header["source"]
     return Chunk(
+        leaf=int(header["leaf"]),
+        commit=int(header["commit"]),
         seq=int(header["seq"]),
         source=Source(source["name"], source["kind"], source["path"], header["dialect"]),
         lines=lines,
@@ -169,6 +208,19 @@ def _chunk(header: dict[str, Any], payload: bytes) -> Chunk:
             for index, found in header["redactions"].items()
         },
     )
+
+
+def _lines(header: dict[str, Any], payload: bytes) -> list[Line]:
+    if "lengths" not in header:
+        return list(payload.split(b"\n")) if header["lines"] or payload else []
+    lines: list[Line] = []
+    begin = 0
+    for length in header["lengths"]:
+        lines.append(payload[begin : begin + length])
+        begin += length + 1
+    if begin != len(payload) + 1 or any(length < 0 for length in header["lengths"]):
+        raise ValueError("the lengths of the lines do not add up")
+    return lines
 
 
 def _index(text: str, count: int) -> int:

@@ -2,50 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
+from ingest.accounting import Accounting
 from ingest.errors import LedgerError, StoreError
+from ingest.ledger.chunks import Chunk, Place
 from ingest.ledger.segments import Segments, Stored
 from ingest.ledger.store import Store
-from ingest.validate import Validator
+from ingest.lines import MAX_COMMIT_BYTES, MAX_COMMIT_LINES
+from ingest.validate import Validated, Validator
 
 _AGAIN = "makes the database again from what the ledger holds"
 
 
-def recover(ledger: Segments, store: Store, validator: Validator) -> tuple[int, int]:
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Chunks that were brought into the store together, and what became of their lines."""
+
+    chunks: list[Stored]
+    accounting: Accounting
+
+
+def recover(ledger: Segments, store: Store, validator: Validator) -> tuple[Place, int]:
     """Apply what the ledger has and the store has not; afterwards the ledger can be appended to.
 
-    Returns the number of the next line and how many lines were applied. Raises LedgerError when the ledger is damaged,
+    Returns where the ledger goes on and how many lines were applied. Raises LedgerError when the ledger is damaged,
     StoreError when the store is ahead of the ledger or belongs to another one, DiskError.
+    """
+    place, after = known_end(ledger, store)
+    ledger.open_for_append(*after, place.leaf)
+    applied = 0
+    for replayed in replay(in_sequence(ledger.read(*after), ledger, place), store, validator):
+        applied += replayed.accounting.lines
+        place = replayed.chunks[-1].chunk.after
+    return place, applied
+
+
+def known_end(ledger: Segments, store: Store) -> tuple[Place, tuple[int, int]]:
+    """Where the ledger goes on after what the store has: the next chunk and line, and its (segment, offset).
+
+    Raises LedgerError when the ledger is cut short, StoreError when the store is ahead of it or of another ledger.
     """
     _check_extent(ledger, store)
     end = store.end()
-    next_seq, after = 1, (1, 0)
-    if end is not None:
-        last = next(ledger.read(end.location.segment, end.location.offset))
-        if last.leaf != end.leaf:
-            raise StoreError(f"{store.path} was not made from this ledger: `gatewatch rebuild` {_AGAIN}")
-        next_seq, after = end.next_seq, end.location.end
-    ledger.open_for_append(*after)
-    applied = 0
-    for stored in in_sequence(ledger.read(*after), next_seq, ledger):
-        chunk = stored.chunk
-        validated = validator.validate(chunk.lines, chunk.seq, chunk.source.dialect)
-        applied += store.apply(stored, validated).lines
-        next_seq = chunk.next_seq
-    return next_seq, applied
+    if end is None:
+        return Place(), (1, 0)
+    last = next(ledger.read(end.location.segment, end.location.offset))
+    if last.leaf != end.leaf:
+        raise StoreError(f"{store.path} was not made from this ledger: `gatewatch rebuild` {_AGAIN}")
+    return end.place, end.location.end
 
 
-def in_sequence(chunks: Iterator[Stored], next_seq: int, ledger: Segments) -> Iterator[Stored]:
-    """The chunks, each beginning where the one before ended. Raises LedgerError where one is missing or twice."""
+def in_sequence(chunks: Iterable[Stored], ledger: Segments, place: Place | None = None) -> Iterator[Stored]:
+    """The chunks, each beginning where the one before ended, the first at `place` (None: the ledger's beginning).
+
+    Raises LedgerError where one is missing or twice.
+    """
+    place = place or Place()
     for stored in chunks:
-        if stored.chunk.seq != next_seq:
+        chunk = stored.chunk
+        if (chunk.leaf, chunk.seq) != (place.leaf, place.seq) or not 0 <= chunk.commit <= chunk.leaf:
             raise LedgerError(
                 f"the ledger is damaged in {ledger.path(stored.location.segment)} at byte {stored.location.offset}: "
-                f"line {next_seq} should follow, but line {stored.chunk.seq} does; put the file back from a backup"
+                f"chunk {place.leaf} with line {place.seq} should follow, but chunk {chunk.leaf} with line "
+                f"{chunk.seq} does; put the file back from a backup"
             )
         yield stored
-        next_seq = stored.chunk.next_seq
+        place = chunk.after
+
+
+def replay(chunks: Iterable[Stored], store: Store, validator: Validator) -> Iterator[Replayed]:
+    """Bring chunks into the store, as many at once as make a commit. Raises what reading and applying them raises.
+
+    Chunks that were read before one that cannot be are applied first.
+    """
+    fault: LedgerError | None = None
+    group: list[Stored] = []
+    lines = size = 0
+    source = iter(chunks)
+    while True:
+        try:
+            stored = next(source, None)
+        except LedgerError as error:
+            stored, fault = None, error
+        more = 0 if stored is None else len(stored.chunk.lines)
+        if group and (
+            stored is None or lines + more > MAX_COMMIT_LINES or size + stored.location.length > MAX_COMMIT_BYTES
+        ):
+            yield Replayed(group, store.apply([(one, judged(one.chunk, validator)) for one in group]))
+            group, lines, size = [], 0, 0
+        if stored is None:
+            break
+        group.append(stored)
+        lines += more
+        size += stored.location.length
+    if fault is not None:
+        raise fault
+
+
+def judged(chunk: Chunk, validator: Validator) -> Validated:
+    """The verdicts on a chunk's lines."""
+    return validator.validate(chunk.lines, chunk.seq, chunk.source.dialect)
 
 
 def _check_extent(ledger: Segments, store: Store) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -17,11 +17,17 @@ from ingest.dialects.decision_record import TS_SOURCE
 from ingest.errors import StoreError
 from ingest.ledger.chunks import Chunk
 from ingest.ledger.segments import Stored
-from ingest.ledger.tables import BATCHES, POSITIONS, QUARANTINE, SOURCES
-from ingest.lines import OverLong
+from ingest.ledger.tables import BATCHES, GAPS, POSITIONS, QUARANTINE, SOURCES
+from ingest.lines import OverLong, Position
 from ingest.sentences import short
 from ingest.validate import Reject, Validated
 from schemas.columns import POLARS_SCHEMA, Column
+
+Known = dict[str, tuple[str, int]]
+"""By event id: the hash of its content and the ledger number of the line that used it first."""
+
+SourceRow = dict[str, Any]
+"""A row of `sources` by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +35,71 @@ class SortedOut:
     """A chunk after deduplication: rows of `events` and of `quarantine`, and the accounting."""
 
     events: pl.DataFrame
-    quarantine: pl.DataFrame
+    quarantine: list[dict[str, Any]]
     accounting: Accounting
 
 
-def sort_out(
-    validated: Validated, chunk: Chunk, known: Mapping[str, tuple[str, int]], floor: datetime | None
-) -> SortedOut:
-    """Tell first events from duplicates and conflicts.
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What one transaction brings: new rows by table, those of `sources` and `positions` in place of older ones."""
 
-    `known` is (content hash, seq) of stored ids of this chunk, `floor` the source's `floor_ts` (naive UTC) before it.
+    tables: dict[str, pl.DataFrame]
+    accounting: Accounting
+
+
+def rows_of(
+    commit: Sequence[tuple[Stored, Validated]], known: Known, sources: Mapping[str, SourceRow], batches: int
+) -> Rows:
+    """The rows for chunks in ledger order.
+
+    `known` are the stored ids among theirs (it is added to), `sources` the rows of their sources by name, `batches`
+    how many chunks the store has.
+    """
+    ids = pl.concat([validated.accepted["event_id"] for _, validated in commit])
+    repeats = bool(known) or ids.n_unique() < ids.len()
+    total = Accounting()
+    current = dict(sources)
+    positions: dict[str, Position] = {}
+    events: list[pl.DataFrame] = []
+    quarantine: list[dict[str, Any]] = []
+    batch_rows: list[dict[str, Any]] = []
+    gaps: list[dict[str, Any]] = []
+    for number, (stored, validated) in enumerate(commit, start=batches + 1):
+        chunk = stored.chunk
+        before = current.get(chunk.source.name, {})
+        found = _sort_out(validated, chunk, known if repeats else None, before.get("floor_ts"))
+        events.append(found.events)
+        quarantine += found.quarantine
+        batch_rows.append(_batch_row(stored, number, found.accounting))
+        current[chunk.source.name] = _source_row(chunk, found, before)
+        positions.update(chunk.positions)
+        gaps += _gap_rows(chunk)
+        total.add(found.accounting)
+    touched = dict.fromkeys(stored.chunk.source.name for stored, _ in commit)
+    return Rows(
+        {
+            "events": pl.concat(events),
+            "quarantine": _frame(QUARANTINE, quarantine),
+            "batches": _frame(BATCHES, batch_rows),
+            "sources": _frame(SOURCES, [current[name] for name in touched]),
+            "positions": _frame(
+                POSITIONS, [{"key": key, "position": json.dumps(value)} for key, value in positions.items()]
+            ),
+            "gaps": _frame(GAPS, gaps),
+        },
+        total,
+    )
+
+
+def _sort_out(validated: Validated, chunk: Chunk, known: Known | None, floor: datetime | None) -> SortedOut:
+    """Tell first events from duplicates and conflicts; `known` None: there are none.
+
+    `floor` is the source's `floor_ts` (naive UTC) before the chunk.
     """
     accepted = validated.accepted
     events = accepted
     conflicts: list[Reject] = []
-    if known or accepted["event_id"].n_unique() < accepted.height:
+    if known is not None:
         events, conflicts = _without_repeats(accepted, chunk, known)
     rejects = sorted(validated.rejects + conflicts, key=lambda reject: reject.seq)
     accounting = Accounting(
@@ -59,7 +115,7 @@ def sort_out(
     )
     if not accounting.balanced:
         raise StoreError(f"the lines from {chunk.seq} on do not add up ({accounting}): please report this fault")
-    quarantine = _frame(QUARANTINE, [_quarantined(reject, chunk) for reject in rejects])
+    quarantine = [_quarantined(reject, chunk) for reject in rejects]
     return SortedOut(_with_arrival(events, chunk, floor), quarantine, accounting)
 
 
@@ -71,14 +127,11 @@ def _with_arrival(events: pl.DataFrame, chunk: Chunk, floor: datetime | None) ->
     )
 
 
-def _without_repeats(
-    accepted: pl.DataFrame, chunk: Chunk, known: Mapping[str, tuple[str, int]]
-) -> tuple[pl.DataFrame, list[Reject]]:
-    firsts = dict(known)
+def _without_repeats(accepted: pl.DataFrame, chunk: Chunk, known: Known) -> tuple[pl.DataFrame, list[Reject]]:
     keep: list[bool] = []
     conflicts: list[Reject] = []
     for seq, event_id, content in accepted.select("seq", "event_id", "content_sha256").iter_rows():
-        first = firsts.setdefault(event_id, (content, seq))
+        first = known.setdefault(event_id, (content, seq))
         keep.append(first[1] == seq)
         if first[0] != content:
             errors = f"event_id {short(event_id)} was used before, with other content, by line {first[1]} of the ledger"
@@ -117,15 +170,38 @@ def _quarantined(reject: Reject, chunk: Chunk) -> dict[str, Any]:
 
 
 def place_of(chunk: Chunk, index: int) -> str:
-    """Where in its source a line stands, for people: the file of a record, else the line's number."""
+    """Where in its source a line stands, for people: a record's file, a message's offset, else the line's number."""
     files = chunk.end.get("files")
-    return str(files[index][0]) if files else f"line {int(chunk.start.get('line', 0)) + index + 1}"
+    if files:
+        return str(files[index][0])
+    before = index
+    for first, count in chunk.end.get("offsets", ()):
+        if before < count:
+            return f"offset {first + before}"
+        before -= count
+    return f"line {int(chunk.start.get('line', 0)) + index + 1}"
 
 
-def batch_row(stored: Stored, batch_id: int, accounting: Accounting) -> pl.DataFrame:
-    """The row of `batches` for one chunk."""
+def _gap_rows(chunk: Chunk) -> list[dict[str, Any]]:
+    """The row of `gaps` for a chunk before which something could not be read any more."""
+    gap = chunk.end.get("gap")
+    if not gap:
+        return []
+    return [
+        {
+            "source": chunk.source.name,
+            "seq": chunk.seq,
+            "received_at": naive(chunk.received_at),
+            "from_position": str(gap.get("from")),
+            "to_position": str(gap.get("to")),
+            "why": str(gap.get("why")),
+        }
+    ]
+
+
+def _batch_row(stored: Stored, batch_id: int, accounting: Accounting) -> dict[str, Any]:
     chunk, location = stored.chunk, stored.location
-    row = {
+    return {
         "batch_id": batch_id,
         "source": chunk.source.name,
         "dialect": chunk.source.dialect,
@@ -138,15 +214,14 @@ def batch_row(stored: Stored, batch_id: int, accounting: Accounting) -> pl.DataF
         "bytes": location.length,
         "leaf_hash": stored.leaf,
     }
-    return _frame(BATCHES, [row])
 
 
-_ONE_SHOT = frozenset({"jsonl", "stdin", "decision_record"})
+_ONE_SHOT = frozenset({"jsonl", "stdin", "decision_record", "retry"})
 """Kinds of sources that are read to their end in one go."""
 
-
-_UNORDERED = frozenset({"stdin", "decision_record"})
-"""Kinds whose deliveries have no order among themselves: each pipe is another one, and an old record may be edited."""
+_UNORDERED = frozenset({"stdin", "decision_record", "retry"})
+"""Kinds whose deliveries have no order among themselves: each pipe is another one, an old record may be edited, and an
+old line tried again."""
 
 
 def ends_delivery(chunk: Chunk) -> bool:
@@ -165,13 +240,13 @@ def _floor(chunk: Chunk, highest: Any, before: datetime | None) -> Any:
     return highest if ends_delivery(chunk) else before
 
 
-def source_row(chunk: Chunk, sorted_out: SortedOut, old: Mapping[str, Any]) -> pl.DataFrame:
+def _source_row(chunk: Chunk, sorted_out: SortedOut, old: SourceRow) -> SourceRow:
     """The row of `sources` after this chunk; `old` is the one that it replaces, empty when there is none."""
     received = naive(chunk.received_at)
     heard = received if chunk.lines else old.get("last_received_at", received)
     times = [time for time in (old.get("max_ts"), sorted_out.events["ts"].max()) if time is not None]
     highest = max(times, default=None)
-    row = {
+    return {
         "source": chunk.source.name,
         "kind": chunk.source.kind,
         "path": chunk.source.path,
@@ -183,13 +258,6 @@ def source_row(chunk: Chunk, sorted_out: SortedOut, old: Mapping[str, Any]) -> p
         "first_received_at": old.get("first_received_at", received),
         "last_received_at": heard,
     }
-    return _frame(SOURCES, [row])
-
-
-def position_rows(chunk: Chunk) -> pl.DataFrame:
-    """The rows of `positions` that hold after this chunk."""
-    entries = chunk.positions.items()
-    return _frame(POSITIONS, [{"key": key, "position": json.dumps(value)} for key, value in entries])
 
 
 def naive(time: datetime) -> datetime:

@@ -1,28 +1,31 @@
-"""The ledger on disk: append-only segments `00000001.ndjson`, … of chunks, the truth that all else is made from.
+"""The ledger on disk: append-only segments of chunks, the truth that all else is made from.
 
-A chunk is one write and one fsync before anything depends on it. So only the very last chunk can be torn by a crash;
-it is cut off when the ledger is opened for writing, and read again from its source. Damage anywhere else is an error.
+The newest segment is plain (`00000001.ndjson`); one that is full is sealed (`00000001.ndjson.zst`, the same content).
+A commit is several chunks of one segment, one write each and one fsync before anything depends on them. So only the
+last commit can be torn by a crash; it is cut off when the ledger is opened for writing, and read again from its
+sources. Damage anywhere else is an error.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from ingest.errors import LedgerError, disk_error
 from ingest.ledger.chunks import MAX_HEADER_BYTES, BadChunk, Chunk, ShortChunk, decode, encode, leaf_hash, payload_size
+from ingest.ledger.files import SegmentFile, fsync_path, open_at, segment_files, segment_path
+from ingest.ledger.sealing import seal
+from ingest.ledger.tear import torn_at
 
 SEGMENT_BYTES = 128 << 20
 """A segment is closed before it grows past this."""
 
-_NAME = re.compile(r"([0-9]{8})\.ndjson")
-_SECTOR = bytes(512)
 _CLOSED = -1
-_HEADER_START = b'\n{"v":'
+_RESTORE = "put the file back from a backup"
 
 
 def _nothing(point: str) -> None:
@@ -63,109 +66,55 @@ class Segments:
         self._size = 0
 
     def path(self, segment: int) -> Path:
-        """The file of a segment."""
-        return self.directory / f"{segment:08d}.ndjson"
+        """The plain file of a segment, for messages."""
+        return segment_path(self.directory, segment)
 
     def sizes(self) -> dict[int, int]:
-        """Bytes by segment number. Raises LedgerError when a segment between others is missing."""
-        if not self.directory.is_dir():
-            return {}
-        found: dict[int, int] = {}
-        for entry in os.scandir(self.directory):
-            name = _NAME.fullmatch(entry.name)
-            if name:
-                found[int(name[1])] = entry.stat().st_size
-        for number in range(1, len(found) + 1):
-            if number not in found:
-                raise LedgerError(f"{self.path(number)} is missing: put it back from a backup")
-        return dict(sorted(found.items()))
+        """Bytes of content by segment number. Raises LedgerError when a segment between others is missing."""
+        return {number: segment.size for number, segment in segment_files(self.directory).items()}
 
     def read(self, segment: int = 1, offset: int = 0) -> Iterator[Stored]:
         """Every chunk from a place on, verified. Raises LedgerError, with segment and offset, at damage of any kind."""
-        for number, size in self.sizes().items():
-            if number < segment:
-                continue
-            begin = offset if number == segment else 0
-            with self.path(number).open("rb") as file:
-                file.seek(begin)
-                while begin < size:
-                    try:
-                        stored = self._read_chunk(file.readline, file.read, number, begin)
-                    except BadChunk as error:
-                        raise self._damaged(number, begin, error) from None
-                    begin += stored.location.length
-                    yield stored
+        for number, file in segment_files(self.directory).items():
+            if number >= segment:
+                yield from self._read_segment(file, offset if number == segment else 0)
 
-    def _read_chunk(
-        self, readline: Callable[[int], bytes], read: Callable[[int], bytes], segment: int, offset: int
-    ) -> Stored:
-        line = readline(MAX_HEADER_BYTES)
-        if not line.endswith(b"\n"):
-            raise ShortChunk("the header line has no end")
-        encoded = line + read(payload_size(line))
-        location = Location(segment, offset, len(encoded))
-        return Stored(decode(encoded), location, leaf_hash(encoded))
+    def _read_segment(self, file: SegmentFile, begin: int) -> Iterator[Stored]:
+        with open_at(file, begin) as content:
+            while begin < file.size:
+                try:
+                    stored = _read_chunk(content, file, begin)
+                except BadChunk as error:
+                    raise LedgerError(
+                        f"the ledger is damaged in {file.path} at byte {begin}: {error}; {_RESTORE}"
+                    ) from None
+                begin += stored.location.length
+                yield stored
+            if file.sealed and content.read(1):
+                raise LedgerError(f"the ledger is damaged: {file.path} holds more than it says; {_RESTORE}")
 
-    def _damaged(self, segment: int, offset: int, error: BadChunk) -> LedgerError:
-        return LedgerError(
-            f"the ledger is damaged in {self.path(segment)} at byte {offset}: {error}; put the file back from a backup"
-        )
+    def open_for_append(self, segment: int = 1, offset: int = 0, leaf: int = 0) -> None:
+        """Cut off a torn last commit, seal what is full, and get ready to append.
 
-    def open_for_append(self, segment: int = 1, offset: int = 0) -> list[Location]:
-        """Cut off a torn last chunk and get ready to append; what lies before (segment, offset) is known to be whole.
-
-        Returns the places of the chunks from there on. Raises LedgerError for damage that no crash explains.
+        What lies before (segment, offset), `leaf` chunks, is known to be whole. Raises LedgerError for damage that no
+        crash explains, DiskError.
         """
-        sizes = self.sizes()
-        whole: list[Location] = []
+        after = (segment, offset)
         try:
             for stored in self.read(segment, offset):
-                whole.append(stored.location)
+                after = stored.location.end
+                leaf += 1
         except LedgerError as error:
-            torn_at = self.torn_at(*(whole[-1].end if whole else (segment, offset)))
-            if torn_at is None:
+            torn = torn_at(self.directory, *after, leaf)
+            if torn is None:
                 raise error
-            self._cut(*torn_at)
-        self._segment = max(len(sizes), 1)
+            self._cut(*torn)
+        self.close()
+        files = segment_files(self.directory)
+        last = files.get(len(files))
+        self._segment = len(files) + 1 if last is None or last.sealed else len(files)
         self._open()
-        return whole
-
-    def torn_at(self, segment: int, offset: int) -> tuple[int, int] | None:
-        """Where the last chunk is torn, when the chunks up to (segment, offset) are whole and what follows is not.
-
-        None when no crash explains the damage: a crash tears the very last chunk only.
-        """
-        sizes = self.sizes()
-        if offset == sizes.get(segment):
-            segment, offset = segment + 1, 0
-        return (segment, offset) if segment == len(sizes) and self._is_torn(segment, offset) else None
-
-    def _is_torn(self, segment: int, offset: int) -> bool:
-        """Whether a crash explains the damage there: the chunk ends too soon, or sectors of it were never written."""
-        with self.path(segment).open("rb") as file:
-            file.seek(offset)
-            line = file.readline(MAX_HEADER_BYTES)
-            rest = file.read()
-        if self._holds_chunk(line + rest):
-            return False
-        if _SECTOR in line or _SECTOR in rest or not line.endswith(b"\n"):
-            return True
-        try:
-            return len(rest) < payload_size(line)
-        except BadChunk:
-            return False
-
-    def _holds_chunk(self, data: bytes) -> bool:
-        """Whether a whole chunk begins at some later line: then what is before it was damaged, not torn."""
-        begin = data.find(_HEADER_START)
-        while begin >= 0:
-            end = data.find(b"\n", begin + 1)
-            try:
-                decode(data[begin + 1 : end + 1 + payload_size(data[begin + 1 : end])])
-                return True
-            except BadChunk:
-                begin = data.find(_HEADER_START, begin + 1)
-        return False
+        self._seal()
 
     def _cut(self, segment: int, offset: int) -> None:
         path = self.path(segment)
@@ -177,30 +126,35 @@ class Segments:
         except OSError as error:
             raise disk_error(error, path) from None
 
-    def append(self, chunk: Chunk) -> Stored:
-        """Write a chunk and make it durable. Raises DiskError; then the ledger is as before."""
-        encoded = encode(chunk)
-        if self._size and self._size + len(encoded) > SEGMENT_BYTES:
+    def append(self, chunks: Sequence[Chunk]) -> list[Stored]:
+        """Write the chunks of one commit and make them durable together. Raises DiskError; then all is as before."""
+        encoded = [encode(chunk) for chunk in chunks]
+        if self._size and self._size + sum(map(len, encoded)) > SEGMENT_BYTES:
             self.close()
             self._segment += 1
             self._open()
-        location = Location(self._segment, self._size, len(encoded))
-        self._at("ledger.write")
+            self._seal()
+        end = self._size
+        stored: list[Stored] = []
         try:
-            written = os.write(self._file, encoded)
-            while written < len(encoded):  # a signal or a nearly full disk may split a write
-                written += os.write(self._file, memoryview(encoded)[written:])
+            for chunk, content in zip(chunks, encoded, strict=True):
+                self._at("ledger.write")
+                written = os.write(self._file, content)
+                while written < len(content):  # a signal or a nearly full disk may split a write
+                    written += os.write(self._file, memoryview(content)[written:])
+                stored.append(Stored(chunk, Location(self._segment, end, len(content)), leaf_hash(content)))
+                end += len(content)
             self._at("ledger.fsync")
             os.fsync(self._file)
         except OSError as error:
             self._undo()
             raise disk_error(error, self.path(self._segment)) from None
         self._at("ledger.written")
-        self._size += len(encoded)
-        return Stored(chunk, location, leaf_hash(encoded))
+        self._size = end
+        return stored
 
     def _undo(self) -> None:
-        with suppress(OSError):  # what is left then is a torn chunk, which the next start cuts off
+        with suppress(OSError):  # what is left then is a torn commit, which the next start cuts off
             os.ftruncate(self._file, self._size)
 
     def _open(self) -> None:
@@ -214,6 +168,12 @@ class Segments:
         except OSError as error:
             raise disk_error(error, path) from None
 
+    def _seal(self) -> None:
+        """Seal every segment but the one that is appended to."""
+        for number, file in segment_files(self.directory).items():
+            if number < self._segment and not file.sealed:
+                seal(file, self._at)
+
     def close(self) -> None:
         """Release the file that is appended to."""
         if self._file != _CLOSED:
@@ -221,10 +181,12 @@ class Segments:
             self._file = _CLOSED
 
 
-def fsync_path(path: Path) -> None:
-    """Make a file, or the names in a directory, durable. Raises OSError."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _read_chunk(content: BinaryIO, file: SegmentFile, offset: int) -> Stored:
+    line = content.readline(MAX_HEADER_BYTES)
+    if not line.endswith(b"\n"):
+        raise ShortChunk("the header line has no end")
+    size = payload_size(line)
+    if offset + len(line) + size > file.size:  # asked before reading: a forged size must not fill the memory
+        raise ShortChunk(f"the header says {size} bytes, but there are {file.size - offset - len(line)}")
+    encoded = line + content.read(size)
+    return Stored(decode(encoded), Location(file.number, offset, len(encoded)), leaf_hash(encoded))

@@ -1,4 +1,4 @@
-"""The DuckDB store `<data>/work.duckdb`: what the ledger says, as tables. One chunk is one transaction.
+"""The DuckDB store `<data>/work.duckdb`: what the ledger says, as tables. One commit is one transaction.
 
 No PRIMARY KEY and no unique index: an event id that is there already is found by an exact join. The file can be
 deleted at any time; `ingest.pipeline.rebuild` makes it again from the ledger.
@@ -19,10 +19,12 @@ import polars as pl
 
 from ingest.accounting import Accounting
 from ingest.errors import DiskError, IngestError, LockedError, StoreError, disk_error
-from ingest.ledger import rows
-from ingest.ledger.segments import Location, Stored, fsync_path
+from ingest.ledger.chunks import Place
+from ingest.ledger.files import fsync_path
+from ingest.ledger.rows import Known, SourceRow, rows_of
+from ingest.ledger.segments import Location, Stored
 from ingest.ledger.tables import SOURCES, STORE_VERSION, create_tables, layout
-from ingest.lines import Position
+from ingest.lines import Position, Source
 from ingest.validate import Validated
 
 READABLE_SINCE = "v1.2.0"
@@ -39,11 +41,11 @@ _FORBIDDEN = ("permission denied", "read-only file system", "operation not permi
 
 @dataclass(frozen=True, slots=True)
 class StoreEnd:
-    """The last chunk that the store has: its place and leaf hash in the ledger, and the next line's number."""
+    """The last chunk that the store has, by its location and leaf hash (hex), and where the ledger goes on after it."""
 
     location: Location
     leaf: str
-    next_seq: int
+    place: Place
 
 
 def store_error(error: duckdb.Error, path: Path) -> IngestError:
@@ -144,10 +146,15 @@ class Store:
     def end(self) -> StoreEnd | None:
         """The last chunk in the store; None when there is none."""
         row = self._one(
-            "SELECT segment, segment_offset, bytes, leaf_hash, first_seq + lines AS next_seq "
+            "SELECT segment, segment_offset, bytes, leaf_hash, batch_id, first_seq + lines AS next_seq "
             "FROM batches ORDER BY batch_id DESC LIMIT 1"
         )
-        return None if row is None else StoreEnd(Location(row[0], row[1], row[2]), row[3], row[4])
+        return None if row is None else StoreEnd(Location(row[0], row[1], row[2]), row[3], Place(row[4], row[5]))
+
+    def leaves(self, since: int = 0) -> list[str]:
+        """The leaf hashes (hex) of the chunks from number `since` (from 0) on, in the ledger's order."""
+        query = "SELECT leaf_hash FROM batches WHERE batch_id > ? ORDER BY batch_id"
+        return [leaf for (leaf,) in self.connection.execute(query, [since]).fetchall()]
 
     def segment_ends(self) -> dict[int, int]:
         """How many bytes of each ledger segment the store knows."""
@@ -170,62 +177,65 @@ class Store:
         found = self.connection.execute(query, list(parameters)).fetchall()
         return found[0] if found else None
 
-    def apply(self, stored: Stored, validated: Validated) -> Accounting:
-        """Bring one chunk into the tables, all of it or nothing. Raises DiskError, StoreError.
+    def apply(self, commit: Sequence[tuple[Stored, Validated]]) -> Accounting:
+        """Bring chunks, in ledger order, into the tables: all of it or nothing. Raises DiskError, StoreError.
 
         Of lines with one event id the first in ledger order stays; another with the same content is a duplicate, with
         other content it is quarantined as `event_conflict`.
         """
         try:
-            return self._apply(stored, validated)
+            return self._apply(commit)
         except duckdb.Error as error:
             with suppress(duckdb.Error):  # there may be no transaction left to undo
                 self.connection.execute("ROLLBACK")
             raise store_error(error, self.path) from None
 
-    def _apply(self, stored: Stored, validated: Validated) -> Accounting:
-        chunk = stored.chunk
-        before = self._source(chunk.source.name)
-        sorted_out = rows.sort_out(validated, chunk, self._known(validated.accepted), before.get("floor_ts"))
-        last = self._one("SELECT coalesce(max(batch_id), 0), coalesce(max(first_seq + lines), 1) FROM batches")
-        if last[1] != chunk.seq:
-            raise StoreError(f"{self.path} ends before line {last[1]}, but line {chunk.seq} comes next: {_REBUILD}")
-        inserts = {
-            "events": sorted_out.events,
-            "quarantine": sorted_out.quarantine,
-            "batches": rows.batch_row(stored, last[0] + 1, sorted_out.accounting),
-            "sources": rows.source_row(chunk, sorted_out, before),
-            "positions": rows.position_rows(chunk),
-        }
+    def _apply(self, commit: Sequence[tuple[Stored, Validated]]) -> Accounting:
+        end = self.end()
+        place = Place() if end is None else end.place
+        first = commit[0][0].chunk
+        if (first.leaf, first.seq) != (place.leaf, place.seq):
+            raise StoreError(f"{self.path} ends before line {place.seq}, but line {first.seq} comes next: {_REBUILD}")
+        known = self._known([validated.accepted for _, validated in commit])
+        rows = rows_of(commit, known, self._sources({stored.chunk.source.name for stored, _ in commit}), place.leaf)
         run = self.connection.execute
-        for table, frame in inserts.items():
+        for table, frame in rows.tables.items():
             self.connection.register(f"new_{table}", frame)
         try:
             self._at("store.begin")
             run("BEGIN")
-            run("DELETE FROM sources WHERE source = ?", [chunk.source.name])
-            if chunk.positions:
+            run("DELETE FROM sources WHERE source IN (SELECT source FROM new_sources)")
+            if rows.tables["positions"].height:
                 run("DELETE FROM positions WHERE key IN (SELECT key FROM new_positions)")
-            for table, frame in inserts.items():
+            for table, frame in rows.tables.items():
                 if frame.height:
                     run(f'INSERT INTO "{table}" SELECT * FROM "new_{table}"')  # noqa: S608 - our own tables
             self._at("store.commit")
             run("COMMIT")
             self._at("store.committed")
         finally:
-            self._forget(*(f"new_{table}" for table in inserts))
-        return sorted_out.accounting
+            self._forget(*(f"new_{table}" for table in rows.tables))
+        return rows.accounting
 
-    def _source(self, name: str) -> dict[str, Any]:
-        """The row of `sources` by column; empty when nothing came from there yet."""
-        row = self._one("SELECT * FROM sources WHERE source = ?", name)
-        return {} if row is None else dict(zip((column.name for column in SOURCES), row, strict=True))
+    def _sources(self, names: set[str]) -> dict[str, SourceRow]:
+        """The rows of `sources` by name; those from which nothing came yet are left out."""
+        found = self.connection.execute("SELECT * FROM sources WHERE source IN (SELECT unnest(?))", [sorted(names)])
+        rows = [dict(zip((column.name for column in SOURCES), row, strict=True)) for row in found.fetchall()]
+        return {row["source"]: row for row in rows}
 
-    def _known(self, accepted: pl.DataFrame) -> dict[str, tuple[str, int]]:
+    def newest_source(self) -> Source | None:
+        """The source that was heard last; None when there is none."""
+        row = self._one(
+            "SELECT source, kind, path, dialect FROM sources ORDER BY last_received_at DESC, source LIMIT 1"
+        )
+        return None if row is None else Source(*row)
+
+    def _known(self, accepted: Sequence[pl.DataFrame]) -> Known:
         """(content hash, ledger number) of the events that are there already, by event id."""
-        if accepted.is_empty():
+        ids = pl.concat([frame.select("event_id") for frame in accepted])
+        if ids.is_empty():
             return {}
-        self.connection.register("new_ids", accepted.select("event_id"))
+        self.connection.register("new_ids", ids)
         try:
             query = "SELECT event_id, content_sha256, seq FROM events SEMI JOIN new_ids USING (event_id)"
             return {event_id: (content, seq) for event_id, content, seq in self.connection.execute(query).fetchall()}

@@ -40,7 +40,7 @@ QUARANTINE = (
     _text("quarantine_id", "Stable name of the rejected line: q and its ledger number."),
     _long("seq", "Number of the line in the ledger."),
     _text("source", "Where the line came from."),
-    _text("position", "Where in the source: line number, or the file in a folder."),
+    _text("position", "Where in the source: line number, offset of a message, or the file in a folder."),
     _time("received_at", "When it was read, UTC."),
     _text("reason", "not_json, not_an_object, unknown_kind, schema, event_conflict, line_too_long, encoding, dialect."),
     _text("errors", "What is wrong with it, in one line."),
@@ -63,8 +63,8 @@ BATCHES = (
 )
 SOURCES = (
     _text("source", "Name of the source."),
-    _text("kind", "jsonl, stdin or decision_record."),
-    _text("path", "File or folder; - for standard input."),
+    _text("kind", "jsonl, stdin, decision_record, tail (a file that grows), kafka or retry."),
+    _text("path", "File, folder, or topic/partition; - for standard input."),
     _text("dialect", "The dialect that it is read in."),
     *_COUNTS,
     _time("max_ts", "Highest time of an accepted event, UTC."),
@@ -76,8 +76,16 @@ SOURCES = (
     ),
 )
 POSITIONS = (
-    _text("key", "What is positioned: a file by device and inode, a prefix of standard input, a record's path."),
+    _text("key", "What is positioned: a file by device and inode, a partition, a prefix of standard input, a record."),
     _text("position", "The position as JSON; only the source that wrote it understands it."),
+)
+GAPS = (
+    _text("source", "Where something could not be read any more."),
+    _long("seq", "Ledger number of the first line behind the gap."),
+    _time("received_at", "When that was noticed, UTC."),
+    _text("from_position", "Where reading should have gone on."),
+    _text("to_position", "Where it went on."),
+    _text("why", "What was found."),
 )
 VERIFICATIONS = (
     _time("verified_at", "When the comparison ended, UTC."),
@@ -92,6 +100,7 @@ TABLES = {
     "batches": BATCHES,
     "sources": SOURCES,
     "positions": POSITIONS,
+    "gaps": GAPS,
     "verifications": VERIFICATIONS,
     "meta": META,
 }

@@ -23,7 +23,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from ingest.ledger import segments
+from ingest import commits
+from ingest.ledger import recovery, segments
 from ingest.pipeline import Pipeline, rebuild
 from ingest.sources import jsonl
 
@@ -31,9 +32,10 @@ FOLDER = Path(sys.argv[1])
 
 
 def small() -> None:
-    """Small blocks, chunks and segments, so that small files have several of each."""
+    """Small blocks, chunks, commits and segments, so that small files have several of each."""
     jsonl._BLOCK_BYTES = 256
-    jsonl.MAX_CHUNK_BYTES = 2_000
+    jsonl.MAX_CHUNK_BYTES = 1_000
+    commits.MAX_COMMIT_BYTES = recovery.MAX_COMMIT_BYTES = 2_500
     segments.SEGMENT_BYTES = 5_000
 
 

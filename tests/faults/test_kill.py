@@ -52,10 +52,11 @@ def chosen(points: list[str]) -> list[int]:
 def test_killed_at_every_kind_of_point(run: Run) -> None:
     counted = run("count", "ingest")
     points = Counter(counted["points"])
-    chunks = points["store.commit"]
-    assert chunks >= 5
-    assert points["ledger.write"] == points["ledger.fsync"] == points["ledger.written"] == chunks
+    commits = points["store.commit"]
+    assert points["ledger.fsync"] == points["ledger.written"] == commits >= 4
+    assert points["ledger.write"] > commits  # several chunks in a commit
     assert points["ledger.segment"] >= 2
+    assert points["seal.written"] == points["seal.named"] == points["seal.done"] >= 1
     numbers = chosen(counted["points"])
     trials = run("kill", "ingest", *numbers)
     assert [trial["signals"] for trial in trials] == [[9]] * len(numbers)

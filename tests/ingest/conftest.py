@@ -41,6 +41,8 @@ def ingest(data: Path) -> Ingest:
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of 64 bytes and chunks of 600, so that small files take several of each."""
+    """Blocks of 64 bytes, chunks of 600 and each a commit of its own, so that small files take several of each."""
     monkeypatch.setattr("ingest.sources.jsonl._BLOCK_BYTES", 64)
     monkeypatch.setattr("ingest.sources.jsonl.MAX_CHUNK_BYTES", 600)
+    monkeypatch.setattr("ingest.commits.MAX_COMMIT_LINES", 1)
+    monkeypatch.setattr("ingest.ledger.recovery.MAX_COMMIT_LINES", 1)

@@ -119,11 +119,11 @@ def test_a_delivery_goes_on_after_a_kill(data: Path, tmp_path: Path, small_chunk
 
 def test_a_stream_delivers_chunk_by_chunk(data: Path) -> None:
     with Pipeline(data) as pipeline:
-        pipeline.take(_given(_at("a", 9), _at("b", 15)))
-        pipeline.take(_given(_at("c", 18), _at("d", 10), number=2))
+        pipeline.commit([_given(_at("a", 9), _at("b", 15))])
+        pipeline.commit([_given(_at("c", 18), _at("d", 10), number=2)])
         pipeline.tick(TAIL)
-        pipeline.take(_given(b"{", number=4))
-        pipeline.take(_given(_at("e", 11), number=5))
+        pipeline.commit([_given(b"{", number=4)])
+        pipeline.commit([_given(_at("e", 11), number=5)])
     assert query(data, FLOORS) == [
         ("a", None),
         ("b", None),
@@ -179,14 +179,14 @@ def test_silence_is_in_the_ledger(data: Path) -> None:
     """A tick moves the ledger's own clock, and not the time at which the source was last heard."""
     clock = Clock()
     with Pipeline(data, now=clock) as pipeline:
-        pipeline.take(_given(_at("a", 9)))
+        pipeline.commit([_given(_at("a", 9))])
         before = pipeline.connection.execute("SELECT * FROM sources").fetchall()
         for _ in range(2):
             clock.advance(minutes=10)
             pipeline.tick(TAIL)
         assert pipeline.connection.execute("SELECT * FROM sources").fetchall() == before
         clock.advance(minutes=10)
-        pipeline.take(_given(_at("b", 10), number=1))
+        pipeline.commit([_given(_at("b", 10), number=1)])
     assert query(data, "SELECT batch_id, first_seq, lines, received_at::VARCHAR, final FROM batches ORDER BY 1") == [
         (1, 1, 1, "2026-06-03 12:00:00", False),
         (2, 2, 0, "2026-06-03 12:10:00", False),
@@ -228,7 +228,7 @@ def test_a_tick_that_a_crash_interrupted(torn: bool, data: Path, tmp_path: Path)
     """Torn, it is cut off and was never there; whole, the next start brings it into the store."""
     clock = Clock()
     with Pipeline(data, now=clock) as pipeline:
-        pipeline.take(_given(_at("a", 9)))
+        pipeline.commit([_given(_at("a", 9))])
     shutil.copy(data / "work.duckdb", tmp_path / "before.duckdb")
     clock.advance(minutes=10)
     with Pipeline(data, now=clock) as pipeline:
@@ -240,7 +240,7 @@ def test_a_tick_that_a_crash_interrupted(torn: bool, data: Path, tmp_path: Path)
     else:
         assert verify(data).pending == 1
     with Pipeline(data, now=clock) as pipeline:
-        pipeline.take(_given(_at("b", 10), number=1))
+        pipeline.commit([_given(_at("b", 10), number=1)])
     counts = [1, 1] if torn else [1, 0, 1]
     assert query(data, "SELECT lines FROM batches ORDER BY batch_id") == [(count,) for count in counts]
     assert query(data, "SELECT seq, event_id FROM events ORDER BY seq") == [(1, "a"), (2, "b")]
@@ -250,9 +250,9 @@ def test_a_tick_that_a_crash_interrupted(torn: bool, data: Path, tmp_path: Path)
 def test_a_tick_that_was_taken_out_of_the_ledger_is_missed(data: Path) -> None:
     """Silence is evidence too: without its tick nobody could tell that the source had stopped."""
     with Pipeline(data) as pipeline:
-        pipeline.take(_given(_at("a", 9)))
+        pipeline.commit([_given(_at("a", 9))])
         pipeline.tick(TAIL)
-        pipeline.take(_given(_at("b", 10), number=1))
+        pipeline.commit([_given(_at("b", 10), number=1)])
     segment = data / "ledger" / "00000001.ndjson"
     whole = segment.read_bytes()
     _, tick, _ = (stored.location for stored in Segments(data / "ledger").read())

@@ -22,8 +22,10 @@ NOON = datetime(2026, 6, 3, 12, 0, 0, 5, tzinfo=UTC)
 SOURCE = Source("/x/é.jsonl", "jsonl", "/x/é.jsonl", "auto")
 
 
-def chunk(seq: int = 1, lines: list[Line] | None = None, final: bool = False) -> Chunk:
+def chunk(seq: int = 1, lines: list[Line] | None = None, final: bool = False, leaf: int = 0) -> Chunk:
     return Chunk(
+        leaf=leaf,
+        commit=leaf,
         seq=seq,
         source=SOURCE,
         lines=[b'{"a":1}', OverLong(2_000_000, "ab" * 32), b"", b"\xff\r"] if lines is None else lines,
@@ -41,7 +43,9 @@ def test_the_layout_by_hand() -> None:
     header, payload = encoded.split(b"\n", 1)
     assert payload == b'{"a":1}\n\n\n\xff\r\n'
     assert json.loads(header) == {
-        "v": 1,
+        "v": 2,
+        "leaf": 0,
+        "commit": 0,
         "seq": 1,
         "lines": 4,
         "bytes": 12,
@@ -63,11 +67,23 @@ def test_the_layout_by_hand() -> None:
     assert leaf_hash(b"") == "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"
 
 
-@given(st.lists(st.binary(max_size=30).map(lambda raw: raw.replace(b"\n", b"")), max_size=6), st.booleans())
+@given(st.lists(st.binary(max_size=30), max_size=6), st.booleans())
 def test_any_lines_come_back(lines: list[Line], final: bool) -> None:
     one = replace(chunk(7, lines, final), redactions={index: Redaction("cd" * 32, {}) for index in range(len(lines))})
     assert decode(encode(one)) == one
     assert one.is_tick == (not lines and not final)
+
+
+def test_lines_with_newlines_inside_carry_their_lengths() -> None:
+    """A message may be pretty-printed JSON; it is one line of the ledger, byte for byte."""
+    encoded = encode(chunk(lines=[b"{\n}", b"", b"a"]))
+    header, payload = encoded.split(b"\n", 1)
+    assert payload == b"{\n}\n\na\n"
+    assert json.loads(header)["lengths"] == [3, 0, 1]
+    assert b'"lengths"' not in encode(chunk())
+    for wrong in (b"[3,0,2]", b"[3,1]", b"[4,-1,1]", b"[1,1,0,1]", b"3"):
+        with pytest.raises(BadChunk, match="the header cannot be understood"):
+            decode(encoded.replace(b"[3,0,1]", wrong))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +136,7 @@ def test_any_change_is_noticed(data: st.DataObject) -> None:
 def _append(directory: Path, *chunks: Chunk) -> list[int]:
     ledger = Segments(directory)
     ledger.open_for_append()
-    offsets = [ledger.append(one).location.offset for one in chunks]
+    offsets = [ledger.append([one])[0].location.offset for one in chunks]
     ledger.close()
     return offsets
 
@@ -130,9 +146,9 @@ def test_segments_roll_before_they_grow_too_large(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("ingest.ledger.segments.SEGMENT_BYTES", 2 * size + 9)
     offsets = _append(tmp_path, *(chunk(seq) for seq in (1, 5, 9, 13, 17)))
     assert offsets == [0, size, 0, size, 0]
-    assert [path.name for path in sorted(tmp_path.iterdir())] == [
-        "00000001.ndjson",
-        "00000002.ndjson",
+    assert [path.name for path in sorted(tmp_path.glob("0*"))] == [
+        "00000001.ndjson.zst",
+        "00000002.ndjson.zst",
         "00000003.ndjson",
     ]
     assert [stored.chunk.seq for stored in Segments(tmp_path).read()] == [1, 5, 9, 13, 17]
@@ -214,15 +230,15 @@ def test_a_flipped_bit_in_the_last_chunk_is_damage_and_no_tear(tmp_path: Path) -
 def test_a_missing_segment_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.ledger.segments.SEGMENT_BYTES", 10)
     _append(tmp_path, chunk(1), chunk(5), chunk(9))
-    (tmp_path / "00000002.ndjson").unlink()
+    (tmp_path / "00000002.ndjson.zst").unlink()
     with pytest.raises(LedgerError, match=r"00000002.ndjson is missing: put it back from a backup"):
         Segments(tmp_path).open_for_append()
 
 
 def test_a_ledger_of_a_later_layout_is_not_cut(tmp_path: Path) -> None:
-    later = encode(chunk()).replace(b'{"v":1,', b'{"v":2,')
+    later = encode(chunk()).replace(b'{"v":2,', b'{"v":3,')
     (tmp_path / "00000001.ndjson").write_bytes(later)
-    with pytest.raises(LedgerError, match="has layout version 2, but this gatewatch reads 1: update it"):
+    with pytest.raises(LedgerError, match="has layout version 3, but this gatewatch reads 2: update it"):
         Segments(tmp_path).open_for_append()
     assert (tmp_path / "00000001.ndjson").read_bytes() == later
 

@@ -1,0 +1,41 @@
+"""Sources that do not end: what the service asks of them.
+
+A source hands out chunks of lines and remembers in memory how far it has got. What counts is the position that each
+chunk carries, which the pipeline stores in the transaction of its lines: a source that is made anew goes on from there.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ingest.lines import Received
+
+MAX_POLL_BYTES = 16 << 20
+"""Most bytes of lines that one `poll` hands out, so that one busy source cannot starve the others."""
+
+
+class LiveSource(Protocol):
+    """A tailed file pattern, or the partitions of a Kafka topic."""
+
+    @property
+    def label(self) -> str:
+        """What logs and metrics call it."""
+
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing can be read just now, in a sentence, while that lasts: the broker or the folder is away."""
+
+    def poll(self, wait: float) -> list[Received]:
+        """What has come, waiting up to `wait` seconds for the first of it; each item becomes one chunk.
+
+        Raises SourceError when the source cannot go on without a person.
+        """
+
+    def kept(self) -> None:
+        """Everything that `poll` has handed out so far is in the store now."""
+
+    def lag(self) -> dict[str, int]:
+        """How much is waiting to be read, by source name: bytes of files, messages of partitions. Unknown: left out."""
+
+    def close(self) -> None:
+        """Give back files and connections."""
