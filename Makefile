@@ -2,6 +2,7 @@
 #   PYTHON=python3.12     the interpreter to build .venv with
 #   DEMO_ARGS=…           arguments of `gatewatch demo`, for example DEMO_ARGS="--no-dashboard --events 20000"
 #   PYTEST_ARGS=…         arguments of pytest, for example PYTEST_ARGS="-k gates -x"
+#   WORKERS=…             how many processes run the tests
 #   LOCK_ARGS=--upgrade   for `make lock`: newer versions instead of the locked ones
 
 PYTHON ?= python3
@@ -9,6 +10,7 @@ UV ?= uv
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
 LOCK_ARGS ?=
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,11 +26,12 @@ LOCK := $(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-
 	--custom-compile-command "make lock" $(LOCK_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench dev lint types arrows lock clean moved
+.PHONY: help demo test faults bench dev lint types arrows lock clean moved
 
 help:
 	@echo "make demo     sample data, ledger, database, findings and the dashboard, from nothing"
 	@echo "make test     every test that this machine can run; skips say why"
+	@echo "make faults   every kill, tampering, mutated line and broker fault; prints their counts (two hours)"
 	@echo "make bench    ratios: cost of a refresh as history grows, a full refresh, findings against the truth (an hour)"
 	@echo "make lint     ruff (check and format)"
 	@echo "make types    mypy"
@@ -39,10 +42,15 @@ help:
 demo: $(VENV)/.demo
 	$(BIN)/gatewatch demo $(DEMO_ARGS)
 
-# A file's tests stay in one process, which shares their fixtures; the files run side by side, one for each core.
+# A file's tests stay in one process, which shares their fixtures; the files run side by side, in the order of
+# tests/conftest.py. One more than there are cores, since some wait for a browser, a broker or a process that was killed.
 # In CI a skip counts as a failure unless this platform cannot run the test at all: tests/plugin_skips.py.
 test: $(VENV)/.dev
-	$(BIN)/pytest -ra -n auto --dist loadfile $(if $(filter true,$(CI)),-p tests.plugin_skips) $(PYTEST_ARGS)
+	$(BIN)/pytest -ra -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(if $(filter true,$(CI)),-p tests.plugin_skips) $(PYTEST_ARGS)
+
+# One after the other, so that each can print what it counted.
+faults: $(VENV)/.dev
+	GATEWATCH_FAULTS=all $(BIN)/pytest -ra -s tests/faults tests/ingest/test_tail_law.py $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.refresh_growth

@@ -12,17 +12,20 @@ from gatewatch import __version__
 from gatewatch.commands.demo import dashboard, demo, generate
 from gatewatch.commands.explain import explain
 from gatewatch.commands.findings import check, findings
-from gatewatch.commands.ingest import ingest, rebuild, verify
+from gatewatch.commands.ingest import ingest, rebuild
+from gatewatch.commands.keys import keys
 from gatewatch.commands.kpi import kpi
 from gatewatch.commands.policy import policy
 from gatewatch.commands.quarantine import quarantine
+from gatewatch.commands.run import run
 from gatewatch.commands.schema import schema
 from gatewatch.commands.sql import sql
+from gatewatch.commands.verify import verify
 from gatewatch.context import Context
 from gatewatch.errors import EXIT_FAILED, EXIT_INPUT, GatewatchError, InputError
 from gatewatch.output import clean
 from gatewatch.settings import load_settings
-from ingest.errors import IngestError, SourceError
+from ingest.errors import CheckpointError, IngestError, SourceError
 from schemas.errors import SchemaError
 from transforms.errors import OwnRuleError, TransformError
 
@@ -45,11 +48,12 @@ def cli(context: click.Context, data: Path | None, config: Path | None) -> None:
     folder = data or settings.data
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; --data names the folder that holds the ledger and the database")
-    context.obj = Context(data=folder, policy=settings.policy, rules=settings.rules)
+    context.obj = Context(data=folder, policy=settings.policy, rules=settings.rules, settings=settings)
 
 
 for command in (
-    demo, ingest, check, findings, explain, kpi, quarantine, verify, rebuild, policy, schema, sql, generate, dashboard,
+    demo, ingest, run, check, findings, explain, kpi, quarantine, verify, rebuild, keys,
+    policy, schema, sql, generate, dashboard,
 ):  # fmt: skip
     cli.add_command(command)
 
@@ -73,7 +77,7 @@ def main() -> None:
         sys.exit(0)
     except GatewatchError as error:
         _fail(str(error), error.exit_code)
-    except (SchemaError, SourceError, OwnRuleError) as error:
+    except (SchemaError, SourceError, CheckpointError, OwnRuleError) as error:
         _fail(str(error), EXIT_INPUT)
     except (IngestError, TransformError) as error:
         _fail(str(error), EXIT_FAILED)

@@ -7,14 +7,20 @@ from pathlib import Path
 
 import click
 
+from gatewatch.settings import Settings
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The data directory, the policy and the folder of own rules that command line and configuration agree on."""
+    """The data directory, the policy and the folder of own rules that command line and configuration agree on.
+
+    `settings` is the whole configuration, for what only some commands need.
+    """
 
     data: Path
     policy: str | None
     rules: Path | None
+    settings: Settings
 
 
 pass_context = click.make_pass_decorator(Context)

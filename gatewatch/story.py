@@ -105,6 +105,8 @@ _DIGEST = re.compile(r"\b(sha256:[0-9a-f]{12})[0-9a-f]{52}\b")
 LOOK_ELSEWHERE = {
     "producer_silent": "No event can show that nothing came. How far each source got: "
     '`gatewatch sql "SELECT source, last_received_at, complete FROM sources ORDER BY last_received_at"`',
+    "source_gap": "Nobody read what is missing. Every gap, and when it was met: "
+    '`gatewatch sql "SELECT * FROM gaps ORDER BY received_at"`',
     "ledger_tampered": "The evidence is the ledger, not an event. Keep a copy of the data directory, then run "
     "`gatewatch verify`, which names every difference.",
     "pii_redacted": "The events are counted, not listed. Which they are: "

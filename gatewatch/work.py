@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import click
 import duckdb
 
 from gatewatch import __version__
 from gatewatch.errors import InputError
+from gatewatch.meter import Meter
+from gatewatch.output import count_of, say
 from gatewatch.policies import current_policy, keep_policy, own_rules
 from gatewatch.times import utc_now
 from ingest.accounting import Accounting
-from ingest.errors import SourceError
+from ingest.checkpointer import Checkpointer, key_to_sign_with, root_of
+from ingest.errors import IngestError, SourceError
+from ingest.ledger.checkpoints import CheckpointSettings
+from ingest.ledger.merkle import Frontier
 from ingest.ledger.store import store_error
-from ingest.pipeline import Pipeline, Progress
+from ingest.pipeline import Pipeline
 from ingest.rebuild import LEDGER, STORE, rebuild
+from ingest.retry import Rejected, retry
+from ingest.sources.kafka.settings import KafkaConnection
 from schemas.export import SCHEMA_VERSION
 from schemas.policy import Policy
 from transforms.own_rules import NO_RULES, OwnRules
@@ -26,48 +31,35 @@ from transforms.publish import About, publish
 from transforms.refresh import refresh
 
 
-class Meter:
-    """A progress line on a terminal's stderr; silent elsewhere. Use as a context manager."""
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """How the ledger is signed, and how to reach Kafka with it."""
 
-    def __init__(self) -> None:
-        self._shown = sys.stderr.isatty()
-        self._last = 0.0
-        self._dirty = False
-
-    def __call__(self, progress: Progress) -> None:
-        """Show how far the work is, at most ten times a second."""
-        now = time.monotonic()
-        if not self._shown or now - self._last < 0.1:
-            return
-        self._last, self._dirty = now, True
-        share = f"{100 * progress.done / progress.total:3.0f} %" if progress.total else f"{progress.done:,} bytes"
-        click.echo(f"\r\x1b[K{progress.source[-60:]}  {share}  {progress.lines:,} lines", err=True, nl=False)
-
-    def __enter__(self) -> Meter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        """Take the line away, so that something else can be printed."""
-        if self._dirty:
-            click.echo("\r\x1b[K", err=True, nl=False)
-            self._dirty = False
+    checkpoints: CheckpointSettings
+    kafka: KafkaConnection | None = None
 
 
 def ingest_and_publish(
-    data: Path, arguments: Sequence[str], *, dialect: str, choice: str | None, rules: Path | None = None
+    data: Path,
+    arguments: Sequence[str],
+    *,
+    dialect: str,
+    choice: str | None,
+    rules: Path | None = None,
+    signing: Signing | None = None,
 ) -> tuple[Accounting, str, Path]:
     """Read what is new, judge everything by the policy, publish. Returns the accounting, the policy's origin, the file.
 
-    `rules` is the folder of the user's own rules; without one only the shipped ones judge.
+    `rules` is the folder of the user's own rules; without one only the shipped ones judge. With `signing`, the ledger
+    is signed at the end, when there is a key; what then stands in the way is said, and no error.
     A source that cannot be read to its end does not keep the rest from being judged; its SourceError comes last.
     Raises the errors of `schemas`, `ingest` and `transforms`.
     """
     own = own_rules(rules)
     policy, origin = current_policy(data, choice, own)
     fault: SourceError | None = None
+    if signing is not None:
+        key_to_sign_with(data, signing.checkpoints)  # a key that cannot be used is an error before anything is read
     with Pipeline(data) as pipeline, Meter() as meter:
         try:
             accounting = pipeline.ingest_paths(arguments, dialect, meter)
@@ -77,11 +69,66 @@ def ingest_and_publish(
             fault, accounting = error, error.accounting
         if choice is not None:
             keep_policy(data, choice)
+        meter.step("judging")
         snapshot = judge_and_publish(pipeline.connection, data, policy, own)
+        if signing is not None:
+            meter.clear()
+            _sign(pipeline, data, signing)
     if fault is not None:
         fault.accounting = accounting
         raise fault
     return accounting, origin, snapshot
+
+
+def _sign(pipeline: Pipeline, data: Path, signing: Signing) -> None:
+    """Sign what the ledger is now, and hand the newest checkpoint to every place that has not got it."""
+    try:
+        checkpointer = Checkpointer(data, signing.checkpoints, signing.kafka)
+    except IngestError as error:
+        say(f"warning: no checkpoint was signed: {error}")
+        return
+    store = pipeline.connection
+
+    def root_of_first(size: int) -> str:
+        leaves = store.execute("SELECT leaf_hash FROM batches ORDER BY batch_id LIMIT $size", {"size": size}).fetchall()
+        return root_of([leaf for (leaf,) in leaves])
+
+    checkpointer.sign(pipeline.ledger_state(), root_of_first)
+    if checkpointer.sign_problem is not None:
+        say(f"warning: no checkpoint was signed: {checkpointer.sign_problem}")
+    for problem in checkpointer.publish():
+        say(f"warning: {problem}")
+
+
+def retry_and_publish(
+    data: Path,
+    choose: Callable[[duckdb.DuckDBPyConnection], list[Rejected]],
+    *,
+    dialect: str | None,
+    choice: str | None,
+    rules: Path | None = None,
+    signing: Signing | None = None,
+) -> Accounting:
+    """Try rejected lines again, judge everything, publish; what became of them.
+
+    `choose` picks them from the work database; `rules` and `signing` as in `ingest_and_publish`. Raises what `choose`
+    raises, and the errors of `schemas`, `ingest` and `transforms`.
+    """
+    require_ledger(data)
+    own = own_rules(rules)
+    policy, _ = current_policy(data, choice, own)
+    with Pipeline(data) as pipeline, Meter() as meter:
+        try:
+            rejected = choose(pipeline.connection)
+        except duckdb.Error as error:
+            raise store_error(error, data / STORE) from None
+        accounting = retry(pipeline, rejected, dialect, meter)
+        meter.step("judging")
+        judge_and_publish(pipeline.connection, data, policy, own)
+        if signing is not None:
+            meter.clear()
+            _sign(pipeline, data, signing)
+    return accounting
 
 
 def rebuild_and_publish(
@@ -92,11 +139,17 @@ def rebuild_and_publish(
     own = own_rules(rules)
     policy, origin = current_policy(data, choice, own)
     with Meter() as meter:
-        accounting = rebuild(data, meter, force=force)
-    with Pipeline(data) as pipeline:
-        if choice is not None:
-            keep_policy(data, choice)
-        snapshot = judge_and_publish(pipeline.connection, data, policy, own)
+
+        def resumed(lines: int) -> None:
+            meter.clear()
+            say(f"going on with an interrupted rebuild, which has {count_of(lines, 'line')} already")
+
+        accounting = rebuild(data, meter, force=force, resumed=resumed)
+        meter.step("judging")
+        with Pipeline(data) as pipeline:
+            if choice is not None:
+                keep_policy(data, choice)
+            snapshot = judge_and_publish(pipeline.connection, data, policy, own)
     return accounting, origin, snapshot
 
 
@@ -108,10 +161,32 @@ def require_ledger(data: Path) -> None:
 
 def judge_and_publish(con: duckdb.DuckDBPyConnection, data: Path, policy: Policy, own: OwnRules = NO_RULES) -> Path:
     """Refresh every table of the work database, which `con` writes, and publish a snapshot of it."""
-    now, work = utc_now(), data / STORE
+    judge(con, data, policy, own)
+    return publish_snapshot(con, data)
+
+
+def judge(con: duckdb.DuckDBPyConnection, data: Path, policy: Policy, own: OwnRules = NO_RULES) -> None:
+    """Refresh every table of the work database, which `con` writes. Raises IngestError or TransformError."""
     try:
-        refresh(con, policy, now=now, own=own)
+        refresh(con, policy, now=utc_now(), own=own)
     except duckdb.Error as error:
-        raise store_error(error, work) from None
-    size = sum(file.stat().st_size for file in (data / LEDGER).glob("*.ndjson*"))
-    return publish(con, work, data, About(now, SCHEMA_VERSION, __version__, size, None))
+        raise store_error(error, data / STORE) from None
+
+
+def publish_snapshot(con: duckdb.DuckDBPyConnection, data: Path, root: str | None = None) -> Path:
+    """Publish what `con`, between transactions, has written to the work database. Raises PublishError.
+
+    `root` is the root hash (hex) of the tree over all chunks, where that is known already: a Pipeline knows it.
+    """
+    about = About(utc_now(), SCHEMA_VERSION, __version__, ledger_bytes(data), root or _root(con))
+    return publish(con, data / STORE, data, about)
+
+
+def _root(con: duckdb.DuckDBPyConnection) -> str:
+    leaves = con.execute("SELECT leaf_hash FROM batches ORDER BY batch_id").fetchall()
+    return Frontier(bytes.fromhex(leaf) for (leaf,) in leaves).root().hex()
+
+
+def ledger_bytes(data: Path) -> int:
+    """Bytes of the ledger's segments on disk."""
+    return sum(file.stat().st_size for file in (data / LEDGER).glob("*.ndjson*"))

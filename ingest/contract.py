@@ -7,6 +7,7 @@ ledger gives the same rows for ever. The reasons are those of 05-interface: ``no
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -80,9 +81,10 @@ def judge_object(parsed: dict[str, Any], dialect: str) -> Judged | Problem:
     except ValidationError as error:
         return Problem("schema", problems(error))
     extra = unknown_fields(event)
-    unwritable = _infinite(extra, "") if extra else ""
-    if unwritable:
-        return Problem("schema", f"{short(unwritable)}: is a number that is too large to be represented")
+    unwritable = _infinite(extra, "") if extra else None
+    if unwritable is not None:
+        name = short(unwritable) or "a field without a name"
+        return Problem("schema", f"{name}: is a number that is too large to be represented")
     return Judged(event, spoken, extra)
 
 
@@ -113,14 +115,16 @@ def _json_type(value: Any) -> str:
     return names.get(type(value), "number")
 
 
-def _infinite(value: Any, path: str) -> str:
-    """The path of the first number that overflowed to infinity; empty when there is none."""
+def _infinite(value: Any, path: str) -> str | None:
+    """The path of the first number that overflowed to infinity; None when there is none."""
     if isinstance(value, float):
-        return path if value in (float("inf"), float("-inf")) else ""
+        return path if value in (float("inf"), float("-inf")) else None
+    inside: Iterator[tuple[Any, str]]
     if isinstance(value, dict):
-        found = (_infinite(item, f"{path}.{name}" if path else name) for name, item in value.items())
-        return next(filter(None, found), "")
-    if isinstance(value, list):
-        found = (_infinite(item, f"{path}[{index}]") for index, item in enumerate(value))
-        return next(filter(None, found), "")
-    return ""
+        inside = ((item, f"{path}.{name}" if path else name) for name, item in value.items())
+    elif isinstance(value, list):
+        inside = ((item, f"{path}[{index}]") for index, item in enumerate(value))
+    else:
+        return None
+    # A field may have an empty name: its path counts as well.
+    return next((found for item, place in inside if (found := _infinite(item, place)) is not None), None)

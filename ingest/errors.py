@@ -5,7 +5,8 @@
     ├── LedgerError             the ledger is damaged: cut in the middle, a changed byte, a missing segment
     ├── StoreError              the work database cannot be used: corrupt, of another version, ahead of the ledger
     ├── DiskError               a write failed: disk full, quota used up, read-only or forbidden directory
-    └── LockedError             another gatewatch holds the data directory
+    ├── LockedError             another gatewatch holds the data directory
+    └── CheckpointError         a key or a file of checkpoints that cannot be used
 
 Every message is one line that says what happened, where, and what to do about it.
 """
@@ -50,6 +51,10 @@ class DiskError(IngestError):
 
 class LockedError(IngestError):
     """Another process works on this data directory."""
+
+
+class CheckpointError(IngestError):
+    """A key or a file of checkpoints is missing, is none, or must not be overwritten."""
 
 
 def disk_error(error: OSError, path: str | os.PathLike[str]) -> DiskError:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ingest.redact import Redaction
 
 MAX_LINE_BYTES = 1 << 20
 """Longest line that is kept; 1 MiB is a thousand times a usual event, and bounds what one line can cost."""
@@ -59,7 +63,8 @@ class Received:
 
     `final` says that the source ended here. `positions` are the entries of the store's `positions` table that hold
     once these lines are in it: key -> position. In `end`, ``offsets`` [[first, count], …] are the places of the lines
-    in a partition, and ``gap`` {from, to, why} says that what lay between could not be read any more.
+    in a partition, and ``gap`` {from, to, why} says that what lay between could not be read any more. `redactions` is
+    what was taken before from lines that come from the ledger itself, by index.
     """
 
     source: Source
@@ -68,11 +73,16 @@ class Received:
     end: Position
     final: bool
     positions: dict[str, Position] = field(default_factory=dict)
+    redactions: dict[int, Redaction] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
         """Bytes of the lines that are kept, with their newlines."""
         return sum(len(line) for line in self.lines if isinstance(line, bytes)) + len(self.lines)
+
+
+Chunks = Generator[Received, None, None]
+"""What a source that is read once hands out; closed, it lets its file go."""
 
 
 def readable(path: str) -> str:

@@ -2,7 +2,9 @@
 
 A false positive destroys evidence, a miss keeps what should not be kept. So every pattern asks for its whole form with
 a boundary on both sides (an order number with a phone number inside is no phone number), and what has a checksum
-must pass it. Every expression runs in linear time: bounded repeats, possessive ones, or a boundary that pins the start.
+must pass it (`ingest.numbers`). What has no form of its own (a password, a local phone number) is recognised by the
+name that stands before it. Every expression runs in linear time: bounded repeats, possessive ones, or a boundary that
+pins the start.
 """
 
 from __future__ import annotations
@@ -13,115 +15,110 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_IBAN_LENGTHS = {
-    word[:2]: int(word[2:])
-    for word in re.findall(
-        r"\w+",
-        "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 "
-        "ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 "
-        "LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 "
-        "QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30",
-    )
-}
-"""Length by country, as in the SWIFT IBAN registry."""
+import polars as pl
+
+from ingest import numbers
+from ingest.forms import HINTS, NUMBER_NAME, PHONE_NAMES, SECRET_NAMES, TOKEN_STARTS, TOKENS
 
 _START = r"(?:(?<![\w.#/+-])|(?<=\\[nrtbf]))"
 """Not inside a word, number, path or anchor; or right after a JSON escape, where the line is no valid JSON."""
 
 _END = r"(?!\w|[-./+]\w)"
-_GAP = r"[ \u00a0.-]"
-_ISSUERS = re.compile(
-    r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})"  # Visa
-    r"|(?:5[1-5][0-9]{2}|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}"  # Mastercard
-    r"|3[47][0-9]{13}"  # American Express
-    r"|(?:6011|64[4-9][0-9]|65[0-9]{2})[0-9]{12}(?:[0-9]{3})?"  # Discover
-    r"|3(?:0[0-5]|[689][0-9])[0-9]{11}"  # Diners Club
-    r"|35(?:2[89]|[3-8][0-9])[0-9]{12}"  # JCB
-    r"|62[0-9]{14,17}"  # UnionPay
-)
+_DASH = r"\u2010-\u2015\u2212-"
+_BLANK = r" \u00a0\u2007\u2009\u202f"
+_GAP = rf"[{_BLANK}.{_DASH}]"
+_IS = r"\\?[\"']?[ \t]{0,2}[:=]>?[ \t]{0,2}\\?[\"']?"
+"""Between a name and its value, in prose, in configuration, in JSON and in JSON inside JSON."""
 
 
 def _all(text: str) -> int:
     return len(text)
 
 
-def _luhn(number: str) -> bool:
-    digits = [int(char) for char in number]
-    doubled = [digit * 2 - 9 if digit > 4 else digit * 2 for digit in digits[-2::-2]]
-    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
-
-
-def _card(text: str) -> int:
-    number = text.replace(" ", "").replace("-", "")
-    return len(text) if _ISSUERS.fullmatch(number) and _luhn(number) else 0
-
-
-def _iban(text: str) -> int:
-    length = _IBAN_LENGTHS.get(text[:2].upper(), 0)
-    compact = ""
-    for taken, char in enumerate(text, start=1):
-        compact += char.strip()
-        if len(compact) == length:
-            ends = taken == len(text) or text[taken] == " "
-            digits = "".join(str(int(sign, 36)) for sign in compact[4:] + compact[:4])
-            return taken if ends and int(digits) % 97 == 1 else 0
-    return 0
-
-
-def _ssn(text: str) -> int:
-    digits = re.sub("[^0-9]", "", text)
-    unassigned = digits[:3] in ("000", "666") or digits[0] == "9" or digits[3:5] == "00" or digits[5:] == "0000"
-    return 0 if unassigned else len(text)
-
-
-def _phone(text: str) -> int:
-    digits = len(re.sub("[^0-9]", "", text))
-    return len(text) if not text.startswith("+") or 9 <= digits <= 15 else 0
-
-
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One type of data: its name in `[name]`, the expression, and how many characters of a match are really it."""
+    """One type of data: its name in `[name]`, the expression, and how many characters of a match are really it.
+
+    Where the expression has a group `what`, the match is that group. Only a text with one of `needs` (in lower case)
+    can hold a match; empty: any text with a digit can.
+    """
 
     name: str
     expression: re.Pattern[str]
     length: Callable[[str], int] = _all
+    needs: tuple[str, ...] = ()
 
 
-def _pattern(name: str, *parts: str, length: Callable[[str], int] = _all) -> Pattern:
-    return Pattern(name, re.compile("".join(parts)), length)
+def _pattern(name: str, *parts: str, length: Callable[[str], int] = _all, needs: tuple[str, ...] = ()) -> Pattern:
+    return Pattern(name, re.compile("".join(parts)), length, needs)
 
 
-_KEYS = (
-    r"eyJ[\w-]{8,4096}\.eyJ[\w-]{8,8192}(?:\.[\w-]{0,4096})?"
-    r"|(?:sk|pk|rk)-(?=[A-Za-z_-]{0,200}[0-9])[\w-]{20,250}"
-    r"|(?:sk|rk)_(?:live|test)_\w{10,250}"
-    r"|gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_\w{20,255}|glpat-[\w-]{20,255}|npm_[A-Za-z0-9]{30,255}"
-    r"|xox[a-z]-[A-Za-z0-9-]{10,255}"
-    r"|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{35}"
-)
+_DOMAIN = r"(?:[\w-]{1,63}\.){1,8}(?:[^\W\d_]{2,24}|[xX][nN]--[\w-]{2,59})(?![\w-])"
+_NOT_IN_ADDRESS = r"(?:(?<![\w.%+-])(?<![\w.%+-]')(?!(?<=\\)[nrtbf](?!@))|(?<=\\[nrtbf]))"
 
 PATTERNS: tuple[Pattern, ...] = (
-    _pattern("secret", _START, "(?:", _KEYS, r")(?![\w-])"),
-    _pattern("secret", r"(?i)(?<=\bbearer )(?=[a-z._~+/=-]{0,250}[0-9])[\w.~+/=-]{16,4096}"),
-    _pattern("secret", r"(?s)-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----.{0,8192}?(?:-----END [A-Z ]{0,30}-----|\Z)"),
-    _pattern("email", r"(?<![\w.%+'-])(?!git@)[\w.%+'-]++@(?!\dx\.)(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w-])"),
-    _pattern("iban", _START, r"[A-Za-z]{2}[0-9]{2}(?: ?[A-Za-z0-9]){11,30}(?!\w)", length=_iban),
+    _pattern(
+        "secret",
+        r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----",
+        r"(?:(?:[^-]|-(?!----)){0,16384}+-----END [A-Z ]{0,40}-----|(?:[A-Za-z0-9+/= \t\\]|\r?\n(?!\r?\n)){0,16384}+)",
+        needs=("private key",),
+    ),
+    _pattern("secret", _START, r"eyJ[\w-]{8,4096}\.eyJ[\w-]{8,8192}(?:\.[\w-]{0,4096})?(?![\w-])", needs=("eyj",)),
+    _pattern(
+        "secret", _START, r"(?:sk|pk|rk)-(?=[A-Za-z_-]{0,200}[0-9])[\w-]{20,250}(?![\w-])", needs=("sk-", "pk-", "rk-")
+    ),
+    _pattern("secret", _START, "(?:", TOKENS, r")(?![\w-])", needs=tuple(TOKEN_STARTS.split())),
+    _pattern(
+        "secret",
+        r"hooks\.slack\.com/services/(?P<what>[A-Z0-9]{5,20}/[A-Z0-9]{5,20}/[A-Za-z0-9]{10,40})",
+        needs=("hooks.slack.com",),
+    ),
+    _pattern("secret", r"(?i)(?<=\bbearer )(?=[a-z._~+/=-]{0,250}[0-9])[\w.~+/=-]{12,4096}", needs=("bearer ",)),
+    _pattern(
+        "secret",
+        rf"(?i)authorization{_IS}(?:basic|token|apikey) (?P<what>",
+        r"(?=[^0-9=]{0,200}[0-9=])[\w.~+/-]{8,4096}={0,2})",
+        needs=("authorization",),
+    ),
+    _pattern(
+        "secret",
+        rf"(?i)(?:{SECRET_NAMES}){_IS}(?P<what>(?![\[<$])(?=[^\s0-9]{{0,250}}[0-9])[^\s\"'\\,;&<>(){{}}\[\]]{{8,250}})",
+        needs=("key", "token", "secret", "pass"),
+    ),
+    _pattern("secret", r"(?<=://)[^\s/:@\"'?#]{0,100}:(?P<what>[^\s/@\"'\[\]]{3,200})@(?=[\w.-])", needs=("://",)),
+    _pattern("email", _NOT_IN_ADDRESS, rf"[\w.%+-][\w.%+'-]*+@{_DOMAIN}", length=numbers.email, needs=("@",)),
+    _pattern("email", r"\"[^\"\\@\r\n]{1,64}\"@", _DOMAIN, needs=('"@',)),
+    _pattern("email", r"(?<![\w.%+-])[\w.%+-][\w.%+'-]*+@\[(?:IPv6:)?[0-9A-Fa-f.:]{3,45}\]", needs=("@[",)),
+    _pattern("email", r"(?<![\w.+-])[\w.+-]++%40", _DOMAIN, length=numbers.email, needs=("%40",)),
+    _pattern(
+        "iban", _START, rf"[A-Za-z]{{2}}[0-9]{{2}}(?:[{_BLANK}-]?[A-Za-z0-9]){{11,30}}(?!\w)", length=numbers.iban
+    ),
     _pattern(
         "card",
-        r"(?:(?<![\w./+-])|(?<=\\[nrtbf]))[2-6][0-9]{3}",
-        r"(?:([ -]?)[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}(?:\1[0-9]{1,3})?|([ -])[0-9]{6}\2[0-9]{4,5})",
-        _END,
-        length=_card,
+        r"(?:(?<![\w./+-])|(?<=\\[nrtbf]))[2-69][0-9]{3}",
+        rf"(?:([{_BLANK}.{_DASH}]?)[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{1,7}}(?:\1[0-9]{{1,3}})?",
+        r"|([ .-])[0-9]{6}\2[0-9]{4,5})",
+        r"(?!\w|[-.+]\w|/(?!(?:0[1-9]|1[0-2])[/-]?(?:20)?[2-9][0-9]\b)\w)",
+        length=numbers.card,
     ),
-    _pattern("ssn", _START, "[0-9]{3}-[0-9]{2}-[0-9]{4}", _END, length=_ssn),
-    _pattern("ssn", r"(?i)(?<=\bssn[: ]) ?[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}", _END, length=_ssn),
+    _pattern("ssn", _START, rf"[0-9]{{3}}[{_DASH}][0-9]{{2}}[{_DASH}][0-9]{{4}}", _END, length=numbers.ssn),
+    _pattern(
+        "ssn",
+        r"(?i)(?:\bssn|_ssn|social[ _]?security(?:[ _](?:number|no\.?))?)\\?[\"']?[ \t]{0,2}[:=#]{0,2}",
+        r"[ \t]{0,2}#?\\?[\"']?",
+        r"(?P<what>[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4})",
+        _END,
+        length=numbers.ssn,
+        needs=("ssn", "social"),
+    ),
     _pattern(
         "phone",
         _START,
-        rf"\+[0-9]{{1,3}}{_GAP}?(?:\([0-9]{{1,4}}\){_GAP}?)?[0-9]{{1,14}}(?:{_GAP}[0-9]{{1,10}}){{0,6}}",
+        rf"\(?(?:\+[0-9]{{1,3}}|00[1-9][0-9]{{0,2}}{_GAP})\)?(?:{_GAP}?\([0-9]{{1,5}}\))?(?:{_GAP}|/)?[0-9]{{1,14}}"
+        rf"(?:(?:{_GAP}|/)[0-9]{{1,10}}){{0,7}}",
         _END,
-        length=_phone,
+        length=numbers.international,
+        needs=("+", "00"),
     ),
     _pattern(
         "phone",
@@ -129,26 +126,42 @@ PATTERNS: tuple[Pattern, ...] = (
         rf"(?:1{_GAP})?(?:\([2-9][0-9]{{2}}\){_GAP}?|[2-9][0-9]{{2}}{_GAP})[0-9]{{3}}{_GAP}[0-9]{{4}}",
         _END,
     ),
+    _pattern(
+        "phone",
+        _START,
+        r"(?<![0-9A-Z][ -])(?:",
+        rf"0[1-9](?:([{_BLANK}.-])[0-9]{{2}}(?:\1[0-9]{{2}}){{3}})"  # France
+        r"|01[5-7][0-9][ /-][0-9]{7,8}|07[0-9]{3} [0-9]{6}"  # mobiles in Germany and the United Kingdom
+        r"|0[1-9][0-9]{0,3}([ -])[0-9]{3,4}\2[0-9]{3,4}|0[1-9][0-9] [0-9]{3} [0-9]{2} [0-9]{2}"
+        r"|\(0[1-9][0-9]{0,4}\)[ /-]?[0-9]{3,9}(?:[ -][0-9]{2,5}){0,2}"
+        r"|\([1-9][0-9]\) ?9?[0-9]{4}-[0-9]{4}"  # Brazil
+        r"|1[3-9][0-9]([ -])[0-9]{4}\3[0-9]{4}"  # mobiles in China
+        r"|8 ?\([0-9]{3}\) ?[0-9]{3}-[0-9]{2}-[0-9]{2}"  # Russia
+        ")",
+        _END,
+        length=numbers.national,
+    ),
+    _pattern(
+        "phone",
+        rf"(?i)(?<![a-z])(?:{PHONE_NAMES}){NUMBER_NAME}\.?{_IS}",
+        rf"(?P<what>\(?[0-9][0-9(){_BLANK}./{_DASH}]{{5,20}}[0-9])",
+        _END,
+        length=numbers.named_phone,
+        needs=("phone", "tel", "mobile", "cell", "fax", "whatsapp", "handy", "msisdn"),
+    ),
 )
 
-_EDGE = r"(?:^|[^\w-]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
-SUSPECT = "|".join(
-    (
-        r"@(?:[\w-]|\\u[0-9a-fA-F]{4})+\.",
-        r"\\u00(?:[0-7]|[aA]0)",
-        r"[0-9]{3}-[0-9]{2}-[0-9]{4}|(?i:ssn)",
-        r"\+[0-9](?:[ .()\x{a0}-]{0,3}[0-9]){8}",
-        r"[2-9][0-9]{2}(?:\)?[ .\x{a0}-]|\))[0-9]{3}[ .\x{a0}-][0-9]{4}",
-        _EDGE + r"[2-6][0-9]{3}(?:[ -]?[0-9]){9,15}(?:$|\W)",
-        _EDGE + r"[A-Za-z]{2}[0-9]{2}(?: ?[A-Za-z0-9]){11,30}(?:$|\W)",
-        _EDGE + r"(?:eyJ|[spr]k[-_]|gh[pousr]_|github_pat_|glpat-|npm_|xox[a-z]-|AKIA|ASIA|AIza)",
-        r"(?i:bearer )|PRIVATE KEY-----",
-    )
+_TELLING = re.compile(
+    rf"(?i)(?:{SECRET_NAMES}|ssn|social[ _]?security(?:[ _]number)?|authorization"
+    rf"|(?<![a-z])(?:{PHONE_NAMES}){NUMBER_NAME})$"
 )
-"""An expression for RE2-like engines that finds every line, as it stands in a file, in which a pattern could match:
-it knows JSON's escapes, but neither checksums nor what is behind a boundary, so it finds more."""
+"""Names whose value is recognised by its name."""
 
-
+_DIGIT = re.compile("[0-9]")
+_LONGEST_NAME = 100
+_LONG = 4_096
+_LEAST_NUMBER = 10**6  # no pattern knows fewer than seven digits
+_PASSES_IF_LONG = 4
 _MOST_PASSES = 8  # a mebibyte of numbers glued together must not take a pass for each of them
 
 _ESCAPE = re.compile(
@@ -188,11 +201,35 @@ def _character(escape: re.Match[str]) -> str:
     return char if char.isprintable() else " "
 
 
+def _possible(text: str) -> list[Pattern]:
+    """The patterns that could match somewhere in the text."""
+    lowered = text.lower()
+    has_digit = _DIGIT.search(text) is not None
+    hinted = None
+    if len(text) > _LONG:  # an engine without backtracking reads a mebibyte faster than ours one kibibyte
+        plain = pl.Series([text.encode("utf-8", "replace").decode("utf-8")])
+        hinted = {name for name, hint in HINTS.items() if plain.str.contains(hint)[0]}
+    return [
+        pattern
+        for pattern in PATTERNS
+        if (hinted is None or pattern.name in hinted)
+        and (_holds(lowered, pattern.needs) if pattern.needs else has_digit)
+    ]
+
+
+def _holds(lowered: str, needs: tuple[str, ...]) -> bool:
+    # A loop, since a generator would cost more than what it looks for.
+    for need in needs:  # noqa: SIM110
+        if need in lowered:
+            return True
+    return False
+
+
 def scrub(text: str, counts: Counter[str]) -> str:
     """The text with every hit replaced by its typed placeholder; `counts` is added to."""
-    for _ in range(_MOST_PASSES):
+    for _ in range(_MOST_PASSES if len(text) <= _LONG else _PASSES_IF_LONG):
         clean = text
-        for pattern in PATTERNS:
+        for pattern in _possible(text):
             clean = _replaced(clean, pattern, counts)
         if clean == text:
             break
@@ -200,16 +237,42 @@ def scrub(text: str, counts: Counter[str]) -> str:
     return text
 
 
+def scrub_named(name: str, text: str, counts: Counter[str]) -> str:
+    """A value with the name that it has in an object, which may be what it is recognised by."""
+    telling = _TELLING.search(name[-_LONGEST_NAME:])
+    if telling is None:
+        return scrub(text, counts)
+    before = f"{telling[0]}: "
+    return scrub(before + text, counts).removeprefix(before)
+
+
+def scrub_number(name: str, value: int, counts: Counter[str]) -> int | str:
+    """A whole number with its name in an object: as it is, or the placeholder. Without a name that tells, a card's."""
+    if value < _LEAST_NUMBER or value >= 10**20:
+        return value
+    if _TELLING.search(name[-_LONGEST_NAME:]) is not None:
+        text = scrub_named(name, str(value), counts)
+        return value if text == str(value) else text
+    if value < 10**12 or not numbers.card(str(value)):
+        return value
+    counts["card"] += 1
+    return "[card]"
+
+
 def _replaced(text: str, pattern: Pattern, counts: Counter[str]) -> str:
     parts: list[str] = []
     done = 0
+    what = "what" if "what" in pattern.expression.groupindex else 0
     match = pattern.expression.search(text)
     while match is not None:
-        length = pattern.length(match[0])
-        after = match.start() + (length or 1)
+        start = match.start(what)
+        length = pattern.length(match[what])
         if length:
-            parts += (text[done : match.start()], f"[{pattern.name}]")
+            parts += (text[done:start], f"[{pattern.name}]")
             counts[pattern.name] += 1
-            done = after
+            done = start + length
+            after = done
+        else:
+            after = match.start() + 1
         match = pattern.expression.search(text, after)
     return "".join(parts) + text[done:]

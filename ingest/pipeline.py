@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +28,7 @@ from ingest.ledger.merkle import Frontier
 from ingest.ledger.recovery import judged, recover
 from ingest.ledger.segments import Segments
 from ingest.ledger.store import Store
-from ingest.lines import Position, Received, Source
+from ingest.lines import Chunks, Position, Received, Source
 from ingest.lock import DataLock, hold
 from ingest.progress import Progress, Report, silent
 from ingest.rebuild import LEDGER, STORE, rebuild
@@ -121,9 +122,10 @@ class Pipeline:
         for entry in planned:
             lines = 0
             try:
-                for received in self._chunks(entry, dialect, report):
-                    lines += len(received.lines)
-                    self._gather(received)
+                with closing(self._chunks(entry, dialect, report)) as chunks:  # whatever fails, the file is let go
+                    for received in chunks:
+                        lines += len(received.lines)
+                        self._gather(received)
             except SourceError as error:
                 faults.append(error)
                 continue
@@ -169,7 +171,7 @@ class Pipeline:
             self._tree.append(bytes.fromhex(leaf))
         return self._tree.size, self._tree.root().hex()
 
-    def _chunks(self, entry: paths.Entry, dialect: str, report: Report) -> Iterator[Received]:
+    def _chunks(self, entry: paths.Entry, dialect: str, report: Report) -> Chunks:
         def watch(stream: Stream) -> None:
             report(Progress(stream.name, stream.taken, stream.size, self._done.lines))
 

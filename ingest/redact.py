@@ -20,8 +20,9 @@ from pydantic_core import from_json
 
 from ingest import dialects
 from ingest.contract import Judged, judge, judge_object
+from ingest.forms import SUSPECT
 from ingest.lines import Line, OverLong
-from ingest.patterns import SUSPECT, hashed_reference, scrub, unescaped
+from ingest.patterns import hashed_reference, scrub, scrub_named, scrub_number, unescaped
 from ingest.redact_record import redact_record
 from ingest.shape import SHAPES, Shape
 from schemas.fields import TEXT_MAX
@@ -160,7 +161,7 @@ def _known(value: Mapping[str, Any], shapes: Mapping[str, Shape], counts: Counte
     for name, item in value.items():
         shape = shapes.get(name)
         if shape is None:
-            clean[scrub(name, counts)] = _reference(item, counts) if name == CUSTOMER_REF else _deep(item, counts)
+            clean[scrub(name, counts)] = _member(name, item, counts)
         else:
             clean[name] = _shaped(item, shape, counts)
     return clean
@@ -177,21 +178,27 @@ def _shaped(value: Any, shape: Shape, counts: Counter[str]) -> Any:
     return value
 
 
+def _member(name: str, value: Any, counts: Counter[str]) -> Any:
+    """The value of an unknown field, whose name may be what tells that it is personal."""
+    if name == CUSTOMER_REF:
+        return _reference(value, counts)
+    if isinstance(value, str):
+        return scrub_named(name, value, counts)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return scrub_number(name, value, counts)
+    return _deep(value, counts)
+
+
 def _deep(value: Any, counts: Counter[str]) -> Any:
     """A value of any shape with every text in it scrubbed, keys included."""
     if isinstance(value, str):
         return scrub(value, counts)
     if isinstance(value, dict):
-        items = value.items()
-        return {
-            scrub(name, counts): _reference(item, counts) if name == CUSTOMER_REF else _deep(item, counts)
-            for name, item in items
-        }
+        return {scrub(name, counts): _member(name, item, counts) for name, item in value.items()}
     if isinstance(value, list):
         return [_deep(item, counts) for item in value]
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**20:
-        text = scrub(str(value), counts)
-        return value if text == str(value) else text
+    if isinstance(value, int) and not isinstance(value, bool):
+        return scrub_number("", value, counts)
     return value
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import duckdb
 
 from ingest.ledger.files import fsync_path
-from ingest.ledger.tables import BATCHES, QUARANTINE, SOURCES, VERIFICATIONS
+from ingest.ledger.tables import BATCHES, GAPS, QUARANTINE, RETRIES, SOURCES, VERIFICATIONS
 from schemas.columns import EVENT_COLUMNS
 from schemas.policy import Policy
 from schemas.policy_tables import policy_tables
@@ -57,6 +57,8 @@ def public_tables() -> dict[str, str]:
         "quarantine": "One row is one line that was not accepted, with the reason.",
         "batches": "One row is one chunk of the ledger: lines = accepted + duplicate + quarantined + blank.",
         "sources": "One row is one source of lines and how far it has been read.",
+        "gaps": "One row is one stretch of a source that could not be read any more.",
+        "retries": "One row is one rejected line that was tried again, and what became of it.",
         "verifications": "One row is one verification: when the ledger and the tables were compared, and the outcome.",
         "rule_texts": "One row is one rule that judges, shipped or the user's own, and what it says about itself.",
         "policy_severity": "One row is one rule and the severity that the policy gives it.",
@@ -77,6 +79,8 @@ def column_comments() -> dict[str, dict[str, str]]:
         "quarantine": QUARANTINE,
         "batches": BATCHES,
         "sources": SOURCES,
+        "gaps": GAPS,
+        "retries": RETRIES,
         "verifications": VERIFICATIONS,
     }
     for table, columns in stored.items():
@@ -145,7 +149,7 @@ def _prepare(draft: Path, number: int, about: About) -> None:
                 (SELECT name FROM policy_about) AS policy, (SELECT version FROM policy_about) AS policy_version,
                 (SELECT digest FROM policy_about) AS policy_digest, $schema_version::BIGINT AS schema_version,
                 $software_version::VARCHAR AS software_version, $ledger_bytes::BIGINT AS ledger_bytes,
-                $ledger_root::VARCHAR AS ledger_root
+                (SELECT count(*) FROM batches) AS ledger_chunks, $ledger_root::VARCHAR AS ledger_root
             """,
             {
                 "number": number,

@@ -33,6 +33,8 @@ FINDING_COLUMNS = (
 _SOURCES = """
 CREATE OR REPLACE TEMP VIEW scope_sources AS
 SELECT s.source, s.last_received_at, s.max_ts, s.complete,
+    -- A producer writes to a topic; which partition a message goes to is the key's business.
+    CASE s.kind WHEN 'kafka' THEN regexp_replace(s.source, '/[0-9]+$', '') ELSE s.source END AS feed,
     NOT s.complete AND coalesce(n.now_us - epoch_us(s.last_received_at) > t.idle_after_us, FALSE) AS idle,
     n.now_us - epoch_us(s.last_received_at) AS silent_us
 FROM sources AS s
@@ -53,11 +55,13 @@ SELECT
     coalesce((SELECT max(epoch_us(ts)) FROM events), 0) AS as_of_us
 """
 
+# A line that was tried again counts once: as what became of it in the end.
 _CONFLICTS = """
 CREATE OR REPLACE TEMP VIEW scope_conflicts AS
 SELECT e.event_id, coalesce(e.tenant, '') AS tenant_key, count(*) AS n
 FROM quarantine AS q
 INNER JOIN scope_events AS e ON e.event_id = q.event_id
+ANTI JOIN retries AS r ON r.quarantine_id = q.quarantine_id
 WHERE q.reason = 'event_conflict'
 GROUP BY e.event_id, coalesce(e.tenant, '')
 """

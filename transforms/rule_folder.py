@@ -158,7 +158,7 @@ def readable(*, whole: bool = False) -> frozenset[str]:
     return frozenset(always | (_of_everything() if whole else _of_one_run()))
 
 
-_STORED = {"sources", "batches", "quarantine", "verifications", "scope_sources", "scope_all_events"}
+_STORED = {"sources", "batches", "quarantine", "gaps", "retries", "verifications", "scope_sources", "scope_all_events"}
 """What is stored beside the runs, and the events as a whole."""
 
 

@@ -35,7 +35,7 @@ SELECT lower(table_name) FROM duckdb_tables() UNION SELECT lower(view_name) FROM
 
 _COLUMNS = "SELECT lower(table_name), column_name FROM duckdb_columns() WHERE list_contains($names, column_name)"
 
-_DELIVERIES = frozenset({"sources", "batches", "quarantine"})
+_DELIVERIES = frozenset({"sources", "batches", "quarantine", "gaps", "retries"})
 """Tables that are about how lines arrived, and are no events; what they say of it is what one reads them for."""
 
 _MISSED = re.compile(rf'column (?:named )?"({"|".join(ARRIVAL)})"', re.IGNORECASE)

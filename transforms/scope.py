@@ -108,7 +108,8 @@ SELECT g.group_no
 FROM quarantine AS q
 INNER JOIN events AS e ON e.event_id = q.event_id
 INNER JOIN event_groups AS g ON g.seq = e.seq
-WHERE q.reason = 'event_conflict' AND q.seq > $since
+LEFT JOIN retries AS r ON r.quarantine_id = q.quarantine_id
+WHERE q.reason = 'event_conflict' AND greatest(q.seq, r.seq) > $since
 """
 
 # A source that joins late pulls the watermark back, and what was decided waits again.

@@ -1,4 +1,4 @@
-"""`ingest`, `rebuild` and `verify`: bytes into the ledger, the database from the ledger, and whether the two agree."""
+"""`ingest` and `rebuild`: bytes into the ledger, and the database from the ledger."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import Any
 import click
 
 from gatewatch.context import Context, json_option, pass_context
-from gatewatch.errors import OperationError
 from gatewatch.output import clean, count_of, emit_json, say
-from gatewatch.policies import DEFAULT, own_rules
+from gatewatch.policies import DEFAULT
 from gatewatch.reading import snapshot
-from gatewatch.witness import verify_and_record
-from gatewatch.work import Meter, ingest_and_publish, rebuild_and_publish, require_ledger
+from gatewatch.work import Signing, ingest_and_publish, rebuild_and_publish
 from ingest.accounting import COUNTS, Accounting
 from ingest.errors import SourceError
-from ingest.pipeline import VerifyReport
 
 DIALECTS = ("auto", "native", "xenia", "decision_record")
 
@@ -34,14 +31,19 @@ def accounting_document(accounting: Accounting) -> dict[str, Any]:
     }
 
 
+def print_reasons(accounting: Accounting) -> None:
+    """How many lines were quarantined for which reason."""
+    for reason, count in sorted(accounting.reasons.items()):
+        click.echo(f"  quarantined: {count} {reason}")
+
+
 def print_accounting(accounting: Accounting) -> None:
     """The accounting for people: one line that adds up, then what needs attention."""
     click.echo(
         f"{count_of(accounting.lines, 'line')} = {accounting.accepted} accepted + {accounting.duplicate} duplicate "
         f"+ {accounting.quarantined} quarantined + {accounting.blank} blank"
     )
-    for reason, count in sorted(accounting.reasons.items()):
-        click.echo(f"  quarantined: {count} {reason}")
+    print_reasons(accounting)
     notes = (
         ("warning", "warnings", accounting.warnings, "something in an accepted record could not be read"),
         ("event", "events", accounting.drift, "with fields that the contract does not know"),
@@ -76,7 +78,12 @@ def ingest(context: Context, paths: tuple[str, ...], dialect: str, policy: str |
     origin = ""
     try:
         accounting, origin, _ = ingest_and_publish(
-            context.data, paths, dialect=dialect, choice=policy or context.policy, rules=context.rules
+            context.data,
+            paths,
+            dialect=dialect,
+            choice=policy or context.policy,
+            rules=context.rules,
+            signing=Signing(context.settings.checkpoints, context.settings.kafka),
         )
     except SourceError as error:
         if error.accounting is None:
@@ -112,56 +119,3 @@ def rebuild(context: Context, policy: str | None, force: bool, as_json: bool) ->
         emit_json({"accounting": accounting_document(accounting)})
     else:
         print_accounting(accounting)
-
-
-@click.command()
-@json_option
-@pass_context
-def verify(context: Context, as_json: bool) -> None:
-    """Hash the whole ledger again, and compare the database and the snapshot with what it leads to, row by row.
-
-    The outcome is recorded in the table verifications and published; what does not agree opens a finding.
-    """
-    require_ledger(context.data)
-    own = own_rules(context.rules)
-    with Meter() as meter:
-
-        def told(report: VerifyReport) -> None:
-            meter.clear()
-            _print_verification(report, as_json)
-
-        report, unrecorded = verify_and_record(context.data, progress=meter, told=told, own=own)
-    if unrecorded is not None:
-        say(f"the outcome was not recorded: {clean(unrecorded)}")
-    if not report.consistent:
-        raise OperationError(
-            f"{count_of(len(report.problems), 'problem')}; the ledger was not touched, keep a copy before `rebuild`"
-        )
-
-
-def _print_verification(report: VerifyReport, as_json: bool) -> None:
-    if as_json:
-        emit_json(
-            {
-                "consistent": report.consistent,
-                "chunks": report.chunks,
-                "lines": report.lines,
-                "events": report.events,
-                "pending_chunks": report.pending,
-                "problems": report.problems,
-                "left_out": report.left_out,
-                "statement": report.statement,
-            }
-        )
-    else:
-        hashed = f"{count_of(report.chunks, 'chunk')} with {count_of(report.lines, 'line')} hashed"
-        click.echo(f"{hashed}; {count_of(report.events, 'event')} compared")
-        if report.pending:
-            click.echo(
-                f"only in the ledger: {count_of(report.pending, 'chunk')}; the next ingest brings it into the database"
-            )
-        for part in report.left_out:
-            click.echo(f"not compared: {clean(part)}")
-        for problem in report.problems:
-            click.echo(f"problem: {clean(problem)}")
-        click.echo(report.statement if report.consistent else "the ledger and the database do not agree")

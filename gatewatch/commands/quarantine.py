@@ -1,25 +1,45 @@
-"""`quarantine`: the lines that were not accepted, and why."""
+"""`quarantine`: the lines that were not accepted, why, and another try for them."""
 
 from __future__ import annotations
 
-import click
+from typing import Any
 
+import click
+import duckdb
+
+from gatewatch.commands.ingest import DIALECTS, accounting_document, print_reasons
 from gatewatch.context import Context, json_option, pass_context
 from gatewatch.errors import InputError
-from gatewatch.output import cell, clean, emit_json, emit_rows
-from gatewatch.reading import snapshot
+from gatewatch.output import cell, clean, count_of, emit_json, emit_rows, say
+from gatewatch.reading import rows, snapshot
+from gatewatch.work import Signing, retry_and_publish
+from ingest.retry import Rejected, rejected_lines
 
 REASONS = (
     "not_json", "not_an_object", "unknown_kind", "schema", "event_conflict", "line_too_long", "encoding", "dialect",
 )  # fmt: skip
 
 _LIST = """
-SELECT quarantine_id, reason, source, position, received_at, errors
-FROM quarantine
-WHERE $reason IS NULL OR reason = $reason
-ORDER BY seq
+SELECT q.quarantine_id, q.reason, q.source, q.position, q.received_at, q.errors
+FROM quarantine AS q
+WHERE ($reason IS NULL OR q.reason = $reason)
+    AND ($all OR q.quarantine_id NOT IN (SELECT r.quarantine_id FROM retries AS r))
+ORDER BY q.seq
 LIMIT $limit
 """
+_HISTORY = """
+SELECT r.received_at, r.dialect, r.outcome, e.event_id, n.quarantine_id
+FROM retries AS r
+LEFT JOIN events AS e ON e.seq = r.seq
+LEFT JOIN quarantine AS n ON n.seq = r.seq
+WHERE r.quarantine_id = $id
+ORDER BY r.seq
+"""
+_BEFORE = """
+SELECT r.quarantine_id FROM retries AS r INNER JOIN quarantine AS q ON q.seq = r.seq WHERE q.quarantine_id = $id
+"""
+
+reason_option = click.option("--reason", type=click.Choice(REASONS), help="Only this reason.")
 
 
 @click.group()
@@ -28,14 +48,15 @@ def quarantine() -> None:
 
 
 @quarantine.command("list")
-@click.option("--reason", type=click.Choice(REASONS), help="Only this reason.")
+@reason_option
+@click.option("--all", "everything", is_flag=True, help="Also those that were tried again.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="At most so many.")
 @json_option
 @pass_context
-def list_(context: Context, reason: str | None, limit: int, as_json: bool) -> None:
-    """List rejected lines."""
+def list_(context: Context, reason: str | None, everything: bool, limit: int, as_json: bool) -> None:
+    """List rejected lines that were not tried again since."""
     with snapshot(context.data) as con:
-        result = con.execute(_LIST, {"reason": reason, "limit": limit})
+        result = con.execute(_LIST, {"reason": reason, "all": everything, "limit": limit})
         names = [column[0] for column in result.description or ()]
         emit_rows(
             "quarantine",
@@ -51,15 +72,88 @@ def list_(context: Context, reason: str | None, limit: int, as_json: bool) -> No
 @json_option
 @pass_context
 def show(context: Context, quarantine_id: str, as_json: bool) -> None:
-    """Show one rejected line whole."""
+    """Show one rejected line whole, and what became of it when it was tried again."""
     with snapshot(context.data) as con:
-        result = con.execute("SELECT * FROM quarantine WHERE quarantine_id = $id", {"id": quarantine_id})
-        names = [column[0] for column in result.description or ()]
-        row = result.fetchone()
-    if row is None:
+        found = rows(con, "SELECT * FROM quarantine WHERE quarantine_id = $id", id=quarantine_id)
+        history = rows(con, _HISTORY, id=quarantine_id)
+        before = rows(con, _BEFORE, id=quarantine_id)
+    if not found:
         raise InputError(f"no quarantined line {clean(quarantine_id)}; `gatewatch quarantine list` lists them")
+    retry_of = before[0]["quarantine_id"] if before else None
     if as_json:
-        emit_json({"quarantine": dict(zip(names, row, strict=True))})
+        emit_json({"quarantine": {**found[0], "retry_of": retry_of, "retries": history}})
         return
-    for name, value in zip(names, row, strict=True):
+    for name, value in found[0].items():
         click.echo(f"{name}: {cell(value)}")
+    if retry_of:
+        click.echo(f"retry_of: {retry_of}")
+    for tried in history:
+        click.echo(f"tried again: {cell(tried['received_at'])} as {tried['dialect']}, {_became(tried)}")
+
+
+def _became(tried: dict[str, Any]) -> str:
+    if tried["outcome"] == "accepted":
+        return f"accepted as event {cell(tried['event_id'])}"
+    return f"quarantined again as {tried['quarantine_id']}" if tried["outcome"] == "quarantined" else "a duplicate"
+
+
+@quarantine.command("retry")
+@click.argument("quarantine_ids", nargs=-1, metavar="[ID]...")
+@reason_option
+@click.option("--source", help="Only lines from this source.")
+@click.option("--dialect", type=click.Choice(DIALECTS), help="How they are spelled; as they were read before, else.")
+@json_option
+@pass_context
+def retry_(
+    context: Context,
+    quarantine_ids: tuple[str, ...],
+    reason: str | None,
+    source: str | None,
+    dialect: str | None,
+    as_json: bool,
+) -> None:
+    """Try rejected lines again: these, or all that were not tried again yet.
+
+    They go through the ledger like any other line, as it keeps them: after redaction. For lines that a newer version of
+    Gatewatch, or another --dialect, can read. An event that was wrong is mended by its producer, and sent again.
+    """
+    too_long = 0
+
+    def choose(con: duckdb.DuckDBPyConnection) -> list[Rejected]:
+        nonlocal too_long
+        found = rejected_lines(con, quarantine_ids, reason, source)
+        kept = [one for one in found if one.kept]
+        _complain(quarantine_ids, found, kept)
+        too_long = len(found) - len(kept)
+        return kept
+
+    accounting = retry_and_publish(
+        context.data,
+        choose,
+        dialect=dialect,
+        choice=context.policy,
+        rules=context.rules,
+        signing=Signing(context.settings.checkpoints, context.settings.kafka),
+    )
+    if as_json:
+        emit_json({"accounting": accounting_document(accounting), "too_long": too_long})
+    else:
+        click.echo(
+            f"{count_of(accounting.lines, 'line')} tried again = {accounting.accepted} accepted + "
+            f"{accounting.duplicate} duplicate + {accounting.quarantined} quarantined again"
+        )
+        print_reasons(accounting)
+    if too_long:
+        say(f"{count_of(too_long, 'line')} left out: too long to be kept, so that only the producer can send it again")
+
+
+def _complain(ids: tuple[str, ...], found: list[Rejected], kept: list[Rejected]) -> None:
+    """Raise InputError when a line that was named is not there, does not fit the options, or was not kept."""
+    missing = sorted(set(ids) - {one.quarantine_id for one in found})
+    if missing:
+        raise InputError(
+            f"no quarantined line {clean(missing[0])} that fits; `gatewatch quarantine list --all` lists them"
+        )
+    if ids and len(kept) < len(found):
+        name = next(one.quarantine_id for one in found if not one.kept)
+        raise InputError(f"{name} was too long to be kept: shorten it at its producer, and send it again")

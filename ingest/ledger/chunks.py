@@ -10,14 +10,16 @@ and one more newline ends the chunk. Where a line has a newline inside, as a mes
 line is. A leaf is SHA-256(0x00 || chunk), as in RFC 6962.
 
 A chunk may have no lines. With ``final`` it says that the source ended where it was; without, it is a *tick*: the
-source was looked at, nothing had come, and no position moves. So how long a source is idle is in the ledger as well.
+source was looked at and nothing had come. So how long a source is idle is in the ledger as well. It may carry positions
+(of a partition that was met first, of a file that was exchanged) or a gap.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -104,8 +106,17 @@ def _chunk_of(received: Received, redacted: Redacted, leaf: int, commit: int, se
         received_at=received_at,
         final=received.final,
         positions=received.positions,
-        redactions=redacted.redactions,
+        redactions=_taken(received.redactions, redacted.redactions),
     )
+
+
+def _taken(before: Mapping[int, Redaction], now: Mapping[int, Redaction]) -> dict[int, Redaction]:
+    """What was taken from lines in all; the hash stays that of the line as it was received first."""
+    taken = {**now, **before}
+    for index in before.keys() & now.keys():
+        counts = Counter(before[index].counts) + Counter(now[index].counts)
+        taken[index] = Redaction(before[index].sha256, dict(sorted(counts.items())))
+    return taken
 
 
 def leaf_hash(encoded: bytes) -> str:
@@ -164,7 +175,7 @@ def decode(encoded: bytes) -> Chunk:
     # Counted, since a chunk without lines that lost its last byte still ends with a newline: its header's.
     if len(encoded) != end + 1 + header["bytes"] + 1 or not encoded.endswith(b"\n"):
         raise ShortChunk(f"has {len(payload)} bytes of lines, but the header says {header['bytes']}")
-    if hashlib.sha256(payload).hexdigest() != header["sha256"]:
+    if hashlib.sha256(payload).hexdigest() != header.get("sha256"):
         raise BadChunk("the lines are not those that the header's hash stands for")
     try:
         return _chunk(header, payload)
@@ -189,6 +200,7 @@ def _chunk(header: dict[str, Any], payload: bytes) -> Chunk:
     lines = _lines(header, payload)
     if len(lines) != count:
         raise ValueError(f"{len(lines)} lines where the header says {count}")
+    _check_positions(header, count)
     for index, marker in header["markers"].items():
         lines[_index(index, count)] = OverLong(int(marker["bytes"]), str(marker["sha256"]))
     source = header["source"]
@@ -208,6 +220,22 @@ def _chunk(header: dict[str, Any], payload: bytes) -> Chunk:
             for index, found in header["redactions"].items()
         },
     )
+
+
+def _check_positions(header: dict[str, Any], count: int) -> None:
+    """Raise ValueError or TypeError for a source or positions that no row could be made of: a forged header's."""
+    start, end, source = header["from"], header["to"], header["source"]
+    if not all(isinstance(found, dict) for found in (start, end, source, *header["positions"].values())):
+        raise TypeError("a position is no object")
+    if not all(isinstance(name, str) for name in (*source.values(), header["dialect"])):
+        raise TypeError("a source has no name")
+    if any(end.get(name) and len(end[name]) < count for name in ("files", "retries")):
+        raise ValueError("not every line has a place")
+    if not all(isinstance(file, list) and file for file in end.get("files", ())):
+        raise TypeError("a file has no name")
+    numbers = [start.get("line", 0), *(number for first, count in end.get("offsets", ()) for number in (first, count))]
+    if not all(isinstance(number, int) for number in numbers):
+        raise ValueError("lines have no numbers")
 
 
 def _lines(header: dict[str, Any], payload: bytes) -> list[Line]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ingest.accounting import Accounting
+from ingest.commits import Applier
 from ingest.errors import LedgerError, StoreError
 from ingest.ledger.chunks import Chunk, Place
 from ingest.ledger.segments import Segments, Stored
@@ -75,28 +76,38 @@ def in_sequence(chunks: Iterable[Stored], ledger: Segments, place: Place | None 
 def replay(chunks: Iterable[Stored], store: Store, validator: Validator) -> Iterator[Replayed]:
     """Bring chunks into the store, as many at once as make a commit. Raises what reading and applying them raises.
 
-    Chunks that were read before one that cannot be are applied first.
+    Chunks that were read before one that cannot be are applied first. While this runs nothing else may use the store:
+    as in ingest, one commit goes into it while the next is read and judged.
     """
     fault: LedgerError | None = None
     group: list[Stored] = []
+    behind: list[Stored] = []  # on their way into the store
     lines = size = 0
     source = iter(chunks)
-    while True:
-        try:
-            stored = next(source, None)
-        except LedgerError as error:
-            stored, fault = None, error
-        more = 0 if stored is None else len(stored.chunk.lines)
-        if group and (
-            stored is None or lines + more > MAX_COMMIT_LINES or size + stored.location.length > MAX_COMMIT_BYTES
-        ):
-            yield Replayed(group, store.apply([(one, judged(one.chunk, validator)) for one in group]))
-            group, lines, size = [], 0, 0
-        if stored is None:
-            break
-        group.append(stored)
-        lines += more
-        size += stored.location.length
+    applier = Applier(store)
+    try:
+        while True:
+            try:
+                stored = next(source, None)
+            except LedgerError as error:
+                stored, fault = None, error
+            more = 0 if stored is None else len(stored.chunk.lines)
+            if group and (
+                stored is None or lines + more > MAX_COMMIT_LINES or size + stored.location.length > MAX_COMMIT_BYTES
+            ):
+                accounting = applier.submit([(one, judged(one.chunk, validator)) for one in group])
+                if behind:
+                    yield Replayed(behind, accounting)
+                behind, group, lines, size = group, [], 0, 0
+            if stored is None:
+                break
+            group.append(stored)
+            lines += more
+            size += stored.location.length
+        if behind:
+            yield Replayed(behind, applier.wait())
+    finally:
+        applier.close()
     if fault is not None:
         raise fault
 

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -16,8 +16,9 @@ from ingest.accounting import COUNTS, Accounting
 from ingest.dialects.decision_record import TS_SOURCE
 from ingest.errors import StoreError
 from ingest.ledger.chunks import Chunk
+from ingest.ledger.retries import is_retry, quarantine_id, retry_rows
 from ingest.ledger.segments import Stored
-from ingest.ledger.tables import BATCHES, GAPS, POSITIONS, QUARANTINE, SOURCES
+from ingest.ledger.tables import BATCHES, GAPS, POSITIONS, QUARANTINE, RETRIES, SOURCES, naive
 from ingest.lines import OverLong, Position
 from ingest.sentences import short
 from ingest.validate import Reject, Validated
@@ -64,6 +65,7 @@ def rows_of(
     quarantine: list[dict[str, Any]] = []
     batch_rows: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []
+    retries: list[dict[str, Any]] = []
     for number, (stored, validated) in enumerate(commit, start=batches + 1):
         chunk = stored.chunk
         before = current.get(chunk.source.name, {})
@@ -74,6 +76,7 @@ def rows_of(
         current[chunk.source.name] = _source_row(chunk, found, before)
         positions.update(chunk.positions)
         gaps += _gap_rows(chunk)
+        retries += retry_rows(chunk, set(found.events["seq"]), {row["seq"] for row in found.quarantine})
         total.add(found.accounting)
     touched = dict.fromkeys(stored.chunk.source.name for stored, _ in commit)
     return Rows(
@@ -86,6 +89,7 @@ def rows_of(
                 POSITIONS, [{"key": key, "position": json.dumps(value)} for key, value in positions.items()]
             ),
             "gaps": _frame(GAPS, gaps),
+            "retries": _frame(RETRIES, retries),
         },
         total,
     )
@@ -109,7 +113,7 @@ def _sort_out(validated: Validated, chunk: Chunk, known: Known | None, floor: da
         quarantined=len(rejects),
         blank=validated.blank,
         warnings=int(events["warnings"].list.len().sum() or 0),
-        drift=_drifted(events),
+        drift=0 if is_retry(chunk) else _drifted(events),  # no producer sends these lines now
         redacted=len(chunk.redactions),
         reasons=Counter(reject.reason for reject in rejects),
     )
@@ -156,7 +160,7 @@ def _quarantined(reject: Reject, chunk: Chunk) -> dict[str, Any]:
     else:
         sha256 = line.sha256 if isinstance(line, OverLong) else hashlib.sha256(line).hexdigest()
     return {
-        "quarantine_id": f"q{reject.seq}",
+        "quarantine_id": quarantine_id(reject.seq),
         "seq": reject.seq,
         "source": chunk.source.name,
         "position": place_of(chunk, index),
@@ -166,11 +170,17 @@ def _quarantined(reject: Reject, chunk: Chunk) -> dict[str, Any]:
         "line": None if reject.line is None else reject.line.decode("utf-8", "backslashreplace"),
         "line_sha256": sha256,
         "event_id": reject.event_id,
+        "redacted": redaction is not None,
     }
 
 
 def place_of(chunk: Chunk, index: int) -> str:
-    """Where in its source a line stands, for people: a record's file, a message's offset, else the line's number."""
+    """Where in its source a line stands, for people: a record's file, a message's offset, else the line's number.
+
+    Of a line that was tried again, the rejected line that it was.
+    """
+    if is_retry(chunk):
+        return quarantine_id(chunk.end["retries"][index])
     files = chunk.end.get("files")
     if files:
         return str(files[index][0])
@@ -258,11 +268,6 @@ def _source_row(chunk: Chunk, sorted_out: SortedOut, old: SourceRow) -> SourceRo
         "first_received_at": old.get("first_received_at", received),
         "last_received_at": heard,
     }
-
-
-def naive(time: datetime) -> datetime:
-    """A time as the tables keep it: UTC, without a zone."""
-    return time.astimezone(UTC).replace(tzinfo=None)
 
 
 def _counts(accounting: Accounting) -> dict[str, int]:

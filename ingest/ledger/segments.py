@@ -18,6 +18,7 @@ from typing import BinaryIO
 from ingest.errors import LedgerError, disk_error
 from ingest.ledger.chunks import MAX_HEADER_BYTES, BadChunk, Chunk, ShortChunk, decode, encode, leaf_hash, payload_size
 from ingest.ledger.files import SegmentFile, fsync_path, open_at, segment_files, segment_path
+from ingest.ledger.origin import ensure_origin
 from ingest.ledger.sealing import seal
 from ingest.ledger.tear import torn_at
 
@@ -161,6 +162,7 @@ class Segments:
         path = self.path(self._segment)
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
+            ensure_origin(self.directory)
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
             self._size = os.fstat(self._file).st_size
             self._at("ledger.segment")

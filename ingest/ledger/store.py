@@ -111,9 +111,11 @@ def check_version(connection: duckdb.DuckDBPyConnection, path: Path, database: s
     """Raise StoreError when a database, open here or attached under a name, is not of this version's layout."""
     query = f'SELECT key, value FROM "{database}".meta'  # noqa: S608 - the name is our own
     found = dict(connection.execute(query).fetchall())
-    version = int(found.get("version", "0"))
+    told = str(found.get("version"))
+    version = int(told) if told.isdecimal() and len(told) < 10 else 0  # somebody may have put anything there
     if version > STORE_VERSION:
-        raise StoreError(f"{path} was made by a newer gatewatch (store version {version}): update gatewatch")
+        newer = f"{path} was made by a newer gatewatch (store version {version})"
+        raise StoreError(f"{newer}: update gatewatch, or {_REBUILD}")
     if version < STORE_VERSION or found.get("layout") != layout():
         raise StoreError(f"{path} was made by another version of gatewatch: {_REBUILD}")
 
@@ -154,12 +156,12 @@ class Store:
     def leaves(self, since: int = 0) -> list[str]:
         """The leaf hashes (hex) of the chunks from number `since` (from 0) on, in the ledger's order."""
         query = "SELECT leaf_hash FROM batches WHERE batch_id > ? ORDER BY batch_id"
-        return [leaf for (leaf,) in self.connection.execute(query, [since]).fetchall()]
+        return [leaf for (leaf,) in self.rows(query, since)]
 
     def segment_ends(self) -> dict[int, int]:
         """How many bytes of each ledger segment the store knows."""
         query = "SELECT segment, max(segment_offset + bytes) FROM batches GROUP BY segment ORDER BY segment"
-        return dict(self.connection.execute(query).fetchall())
+        return dict(self.rows(query))
 
     def position(self, key: str) -> Position | None:
         """The position stored under a key."""
@@ -169,12 +171,18 @@ class Store:
     def positions(self, prefix: str) -> dict[str, Position]:
         """Every position whose key begins with `prefix`, by the rest of its key."""
         query = "SELECT key, position FROM positions WHERE starts_with(key, ?)"
-        found = self.connection.execute(query, [prefix]).fetchall()
-        return {key.removeprefix(prefix): json.loads(position) for key, position in found}
+        return {key.removeprefix(prefix): json.loads(position) for key, position in self.rows(query, prefix)}
+
+    def rows(self, query: str, *parameters: object) -> list[Any]:
+        """The rows of a query. Raises StoreError, DiskError: a damaged block may be met only when it is read."""
+        try:
+            return self.connection.execute(query, list(parameters)).fetchall()
+        except duckdb.Error as error:
+            raise store_error(error, self.path) from None
 
     def _one(self, query: str, *parameters: object) -> Any:
         # Not fetchone: it leaves a result open, which keeps the connection from starting a transaction.
-        found = self.connection.execute(query, list(parameters)).fetchall()
+        found = self.rows(query, *parameters)
         return found[0] if found else None
 
     def apply(self, commit: Sequence[tuple[Stored, Validated]]) -> Accounting:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime
 
 import polars as pl
 
@@ -47,6 +48,7 @@ QUARANTINE = (
     _text("line", "The line after redaction; NULL when it was too long to keep."),
     _text("line_sha256", "SHA-256 of the line as it was received."),
     _text("event_id", "The event id that was used before with other content; NULL for any other reason."),
+    Column("redacted", "BOOLEAN", _BOOL, "Whether personal data was taken from the line before it was kept."),
 )
 BATCHES = (
     _long("batch_id", "Number of the chunk in the ledger, from 1."),
@@ -76,7 +78,10 @@ SOURCES = (
     ),
 )
 POSITIONS = (
-    _text("key", "What is positioned: a file by device and inode, a partition, a prefix of standard input, a record."),
+    _text(
+        "key",
+        "What is positioned: a file by device and inode, a partition, the beginning of a pipe, a record.",
+    ),
     _text("position", "The position as JSON; only the source that wrote it understands it."),
 )
 GAPS = (
@@ -86,6 +91,13 @@ GAPS = (
     _text("from_position", "Where reading should have gone on."),
     _text("to_position", "Where it went on."),
     _text("why", "What was found."),
+)
+RETRIES = (
+    _text("quarantine_id", "The rejected line that was tried again."),
+    _long("seq", "Ledger number under which it was tried again."),
+    _time("received_at", "When it was tried again, UTC."),
+    _text("dialect", "The dialect that it was read in this time."),
+    _text("outcome", "accepted (the event with this seq), quarantined (the rejected line with it) or duplicate."),
 )
 VERIFICATIONS = (
     _time("verified_at", "When the comparison ended, UTC."),
@@ -101,6 +113,7 @@ TABLES = {
     "sources": SOURCES,
     "positions": POSITIONS,
     "gaps": GAPS,
+    "retries": RETRIES,
     "verifications": VERIFICATIONS,
     "meta": META,
 }
@@ -109,6 +122,11 @@ TABLES = {
 def create_tables() -> list[str]:
     """The statements that make every table, where it does not exist yet."""
     return [create_table(name, columns) for name, columns in TABLES.items()]
+
+
+def naive(time: datetime) -> datetime:
+    """A time as the tables keep it: UTC, without a zone."""
+    return time.astimezone(UTC).replace(tzinfo=None)
 
 
 def layout() -> str:

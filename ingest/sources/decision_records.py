@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ from pathlib import Path
 from ingest.dialects import DECISION_RECORD
 from ingest.dialects.decision_record import INVALID, looks_like_record
 from ingest.errors import source_error
-from ingest.lines import MAX_CHUNK_BYTES, Line, OverLong, Position, Received, Source, readable
+from ingest.lines import MAX_CHUNK_BYTES, Chunks, Line, OverLong, Position, Received, Source, readable
 from ingest.sources.jsonl import Positions
 from ingest.sources.splitter import size_of
 
@@ -64,9 +64,7 @@ def is_inside(path: Path, root: Path) -> bool:
         return False
 
 
-def read_records(
-    folder: Path, files: list[Path], positions: Positions, skipped: Callable[[str], None]
-) -> Iterator[Received]:
+def read_records(folder: Path, files: list[Path], positions: Positions, skipped: Callable[[str], None]) -> Chunks:
     """What is new among the record files of a folder; `skipped` is told of each file that is no record.
 
     Raises SourceError when a file cannot be read.

@@ -1,10 +1,11 @@
 """One-shot reading of JSON lines: files (plain, gzip, zstd) and standard input, as chunks of raw lines.
 
-A position is ``{offset, line, sha256, partial, final}``: decompressed bytes up to and including the last newline, lines
-in them, the SHA-256 of exactly these bytes, the SHA-256 of the unterminated last line if there was one, and whether
-the end was reached. A file is known by device and inode and continued where its first `offset` bytes still have that
-hash; a file that became shorter or was changed is read from 0. Standard input has no identity but its content: a
-beginning that is in the ledger already is read over.
+A position is ``{offset, line, sha256, partial, final, head, tail}``: decompressed bytes up to and including the last
+newline, lines in them, the SHA-256 of exactly these bytes, the SHA-256 of the unterminated last line if there was one,
+whether the end was reached, and the windows of `Fingerprint`. A file is known by device and inode and continued where
+its first `offset` bytes still have that hash (where the file was followed, which keeps no such hash: the windows); a
+file that became shorter or was changed is read from 0. Standard input has no identity but its content: a beginning that
+is in the ledger already is read over.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from contextlib import closing
 from typing import Protocol
 
 from ingest.errors import SourceError
-from ingest.lines import MAX_CHUNK_BYTES, MAX_CHUNK_LINES, Line, Position, Received, Source, readable
+from ingest.lines import MAX_CHUNK_BYTES, MAX_CHUNK_LINES, Chunks, Line, Position, Received, Source, readable
+from ingest.sources.fingerprint import Fingerprint
 from ingest.sources.splitter import Splitter, sha256_of, size_of
 from ingest.sources.streams import Stream, open_file, open_stdin
 
@@ -40,7 +42,7 @@ class Positions(Protocol):
         """Every position whose key begins with `prefix`, by the rest of its key."""
 
 
-class _Reader:
+class Reader:
     """Reads one stream, from a position on, into chunks."""
 
     def __init__(self, source: Source, stream: Stream, key: Callable[[Position], str]) -> None:
@@ -50,8 +52,9 @@ class _Reader:
         self._splitter = Splitter()
         self._hash = hashlib.sha256()  # of everything read
         self._read = 0
-        nothing = self._hash.hexdigest()
-        self._here: Position = {"offset": 0, "line": 0, "sha256": nothing, "partial": None, "final": False}
+        self._fingerprint = Fingerprint()  # of everything read as well
+        nothing = {"sha256": self._hash.hexdigest(), **self._fingerprint.as_position()}
+        self._here: Position = {"offset": 0, "line": 0, **nothing, "partial": None, "final": False}
         self._start = self._here  # of the chunk that is being filled
         self._lines: list[Line] = []
         self._bytes = 0
@@ -63,8 +66,11 @@ class _Reader:
             if not block:
                 return False
             self._hash.update(block)
+            self._fingerprint = self._fingerprint.extended(block)
             self._read += len(block)
-        if self._hash.hexdigest() != known["sha256"]:
+        found = {"sha256": self._hash.hexdigest(), **self._fingerprint.as_position()}
+        told = ("head", "tail") if known["sha256"] is None else ("sha256",)
+        if any(found[name] != known[name] for name in told):
             return False
         self._take_over(known)
         return True
@@ -110,20 +116,26 @@ class _Reader:
         if lines:
             if self._is_full(lines):
                 yield self._chunk(self._here)
-            self._hash.update(block[:newline])
+            self._add(block[:newline])
             complete = len(lines)
             lines = self._unmarked(self._without_taken(lines))
             self._lines += lines
             self._bytes += sum(map(size_of, lines)) + len(lines)
             self._here = {
+                **self._here,  # also what the one who follows files keeps there
                 "offset": self._read + newline,
                 "line": self._here["line"] + complete,
                 "sha256": self._hash.hexdigest(),
+                **self._fingerprint.as_position(),
                 "partial": None,
                 "final": False,
             }
-        self._hash.update(block[newline:])
+        self._add(block[newline:])
         self._read += len(block)
+
+    def _add(self, read: bytes) -> None:
+        self._hash.update(read)
+        self._fingerprint = self._fingerprint.extended(read)
 
     def _is_full(self, lines: list[Line]) -> bool:
         size = sum(map(size_of, lines)) + len(lines)
@@ -168,7 +180,7 @@ class _Reader:
         return Received(self._source, lines, start, end, end["final"], {self._key(end): end})
 
 
-def read_file(path: str, dialect: str, positions: Positions, watch: Watch) -> Iterator[Received]:
+def read_file(path: str, dialect: str, positions: Positions, watch: Watch) -> Chunks:
     """What is new in a file. Raises SourceError."""
     name = readable(os.path.abspath(path))  # noqa: PTH100 - a link keeps its own name
     stream, status = open_file(path)
@@ -178,38 +190,40 @@ def read_file(path: str, dialect: str, positions: Positions, watch: Watch) -> It
             yield from _read_through(source, stream, f"pipe:{json.dumps(name)}:", positions, watch)
         return
     key = f"file:{status.st_dev}:{status.st_ino}"
-    known = positions.position(key)
-    reader = _Reader(source, stream, lambda position: key)
+    reader = Reader(source, stream, lambda position: key)
+    try:
+        known = positions.position(key)
+    except BaseException:
+        stream.close()
+        raise
     if known is not None and not _resumed(reader, known):
         stream.close()
         stream, status = open_file(path)
-        reader = _Reader(source, stream, lambda position: key)
+        reader = Reader(source, stream, lambda position: key)
     with closing(stream):
         for chunk in reader.chunks({}):
             watch(stream)
             yield chunk
 
 
-def _resumed(reader: _Reader, known: Position) -> bool:
+def _resumed(reader: Reader, known: Position) -> bool:
     try:
         return reader.resume(known)
     except SourceError:
         return False  # the file was exchanged for a broken one: it is read from 0, as far as it goes
 
 
-def read_stdin(dialect: str, positions: Positions, watch: Watch) -> Iterator[Received]:
+def read_stdin(dialect: str, positions: Positions, watch: Watch) -> Chunks:
     """What is new on standard input. Raises SourceError."""
     return _read_through(Source("stdin", "stdin", "-", dialect), open_stdin(), "stdin:", positions, watch)
 
 
-def _read_through(
-    source: Source, stream: Stream, prefix: str, positions: Positions, watch: Watch
-) -> Iterator[Received]:
+def _read_through(source: Source, stream: Stream, prefix: str, positions: Positions, watch: Watch) -> Chunks:
     known: dict[tuple[int, str], Position] = {}
     for key, position in positions.positions(prefix).items():
         offset, _, sha256 = key.partition(":")
         known[int(offset), sha256] = position
-    reader = _Reader(source, stream, lambda position: f"{prefix}{position['offset']}:{position['sha256']}")
+    reader = Reader(source, stream, lambda position: f"{prefix}{position['offset']}:{position['sha256']}")
     for chunk in reader.chunks(known):
         watch(stream)
         yield chunk

@@ -15,7 +15,8 @@ from ingest.sources.decision_records import SUFFIXES, is_inside, is_record, reco
 STDIN = "-"
 _JSONL = (".jsonl", ".ndjson")
 _COMPRESSED = ("", ".gz", ".zst")
-_JSONL_NAMES = tuple(name + suffix for name in _JSONL for suffix in _COMPRESSED)
+JSONL_NAMES = tuple(name + suffix for name in _JSONL for suffix in _COMPRESSED)
+"""How the names of files of JSON lines end, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def _folder(path: str) -> Plan:
         folders.sort()
         for name in sorted(names):
             file = Path(directory, name)
-            if name.lower().endswith(_JSONL_NAMES) and is_inside(file, root):
+            if name.lower().endswith(JSONL_NAMES) and is_inside(file, root):
                 found.append(_file(str(file)))
     records = record_files(Path(path))
     if (found and records) or any(map(is_record, records)):

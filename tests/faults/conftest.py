@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.ingest.builders import line, record
+from tests.support import broker_jars
+from tests.support.broker import Broker
 
 ROOT = Path(__file__).parents[2]
+if os.environ.get("GATEWATCH_FAULTS") != "all":
+    collect_ignore = ["test_kafka_full.py"]
 Run = Callable[..., Any]
 
 
@@ -50,3 +55,29 @@ def run(folder: Path) -> Run:
         return json.loads(done.stdout)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """Apache Kafka, running for as long as this test process lasts. Skips, with the reason, where it cannot run."""
+    if (lacking := broker_jars.missing()) is not None:
+        pytest.skip(f"{lacking}: install it, since nothing else says what Kafka does")
+    made = Broker(tmp_path_factory.mktemp("kafka"), broker_jars.classpath())
+    try:
+        made.start()
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A name for a topic of the test's own."""
+    return f"t-{request.node.name[5:].replace('[', '-').replace(']', '')}"
+
+
+@pytest.fixture
+def collected() -> Iterator[None]:
+    """Sockets that nobody closed are told by this test, and not by whatever comes later."""
+    yield
+    gc.collect()

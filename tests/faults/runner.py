@@ -4,8 +4,9 @@
     python runner.py FOLDER kill  ingest|rebuild N...   for each N: a run killed at its N-th point, then one undisturbed
     python runner.py FOLDER tear  ingest N...           the same, killed in the middle of the N-th write to the ledger
     python runner.py FOLDER storm ingest SEED...        for each seed: five kills at random points of one data directory
+    python runner.py FOLDER again rebuild|retry N...    for each N: a run killed at its N-th point, then the same again
 
-FOLDER holds `in/` (what is ingested, beside `stdin`), `data/` (for rebuild: the data directory to start from). Forking
+FOLDER holds `in/` (what is ingested, beside `stdin`), `data/` (else: the data directory to start from). Forking
 saves importing everything anew for each run; nothing has started a thread before the first fork.
 """
 
@@ -26,6 +27,7 @@ from pathlib import Path
 from ingest import commits
 from ingest.ledger import recovery, segments
 from ingest.pipeline import Pipeline, rebuild
+from ingest.retry import rejected_lines, retry
 from ingest.sources import jsonl
 
 FOLDER = Path(sys.argv[1])
@@ -40,9 +42,13 @@ def small() -> None:
 
 
 def run(job: str, data: Path, at: Callable[[str], None]) -> None:
-    """One run of ingest, over everything in the folder, or of rebuild."""
+    """One run of ingest, over everything in the folder, of rebuild, or of retry for what a wrong dialect refused."""
     if job == "rebuild":
         rebuild(data, at=at)
+        return
+    if job == "retry":
+        with Pipeline(data, at=at) as pipeline:
+            retry(pipeline, rejected_lines(pipeline.connection, reason="dialect"), "native")
         return
     sys.stdin = io.TextIOWrapper(io.BytesIO((FOLDER / "stdin").read_bytes()))
     with Pipeline(data, at=at) as pipeline:
@@ -146,8 +152,10 @@ def main() -> None:
     for number in map(int, numbers):
         data = start(f"{mode}-{number}")
         signals = [in_a_fork(partial(work, job, data)) for work in deaths(mode, number)]
-        in_a_fork(partial(run, "ingest", data, survive))
-        trials.append({"data": str(data), "signals": signals})
+        points = FOLDER / f"points-{number}"
+        points.touch()
+        in_a_fork(partial(run, job if mode == "again" else "ingest", data, partial(note, points)))
+        trials.append({"data": str(data), "signals": signals, "points": points.read_text().split()})
     sys.stdout.write(json.dumps(trials))
 
 

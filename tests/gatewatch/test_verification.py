@@ -186,13 +186,13 @@ def test_a_policy_that_cannot_be_read_does_not_hide_a_tampered_ledger(data: Path
 
 
 def test_lines_that_an_interrupted_run_left_unjudged_are_no_tampering(data: Path, tmp_path: Path) -> None:
-    """A power cut between ledger and judgement must not accuse anybody; the recording judges them."""
+    """A power cut between ledger and judgement must not accuse anybody; the recording judges them, and publishes."""
     (tmp_path / "more.jsonl").write_bytes(lines("f"))
     with Pipeline(data) as pipeline:
         pipeline.ingest_paths([str(tmp_path / "more.jsonl")])
     first = gatewatch("--data", data, "verify")
     assert first.code == 0
-    assert "not compared: the tables: a run was interrupted before its lines were judged" in first.out
+    assert "not compared: the snapshot: a run was interrupted before it was published anew" in first.out
     second = gatewatch("--data", data, "verify", "--json")
     assert (second.code, second.json["left_out"], second.json["events"]) == (0, [], 6)
 

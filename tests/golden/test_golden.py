@@ -19,7 +19,7 @@ from transforms.catalogue import rules
 
 HERE = Path(__file__).parent
 SETTINGS = ("why", "where", "alone")
-OF_NO_TENANT = ("sources", "batches", "verifications")
+OF_NO_TENANT = ("sources", "batches", "gaps", "verifications")
 Rows = list[dict[str, Any]]
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import zstandard
 
 from ingest.accounting import Accounting
 
 Ingest = Callable[..., Accounting]
 """The fixture `ingest`: paths (and a dialect) in, the accounting out."""
 
-TABLES = ("events", "quarantine", "batches", "sources", "positions")
+TABLES = ("events", "quarantine", "batches", "sources", "positions", "gaps", "retries")
 CLOCK = ("received_at", "first_received_at", "last_received_at", "leaf_hash", "bytes", "segment_offset")
 """Columns that hold a wall clock, or depend on how long its text is."""
 
@@ -78,5 +79,9 @@ def query(data: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 def ledger_bytes(data: Path) -> bytes:
-    """All segments, one after the other."""
-    return b"".join(path.read_bytes() for path in sorted((data / "ledger").iterdir()))
+    """The content of all segments, one after the other."""
+    content = b""
+    for path in sorted((data / "ledger").glob("0*")):
+        packed = path.suffix == ".zst"
+        content += zstandard.ZstdDecompressor().decompress(path.read_bytes()) if packed else path.read_bytes()
+    return content

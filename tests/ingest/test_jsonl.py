@@ -43,6 +43,8 @@ def test_positions_and_the_final_chunk(file: Path, small_chunks: None) -> None:
         "offset": 4 * size,
         "line": 4,
         "sha256": hashlib.sha256(content[: 4 * size]).hexdigest(),
+        "head": [4 * size, hashlib.sha256(content[: 4 * size]).hexdigest()],
+        "tail": [4 * size, hashlib.sha256(content[: 4 * size]).hexdigest()],
         "partial": None,
         "final": False,
     }

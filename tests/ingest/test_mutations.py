@@ -120,3 +120,12 @@ def test_mutated_records() -> None:
             assert all(warning.isprintable() for warning in after.warnings)
             assert "+49 170 1234567" not in json.dumps(after.extra)
     assert accepted > 300
+
+
+def test_an_overflow_in_a_field_without_a_name_is_refused() -> None:
+    # Its path is empty, but found all the same: no canonical form could be made of the event later on.
+    for odd in (b'{"":1e400', b'{"":[{"":-1e400}]', b'{"x":{"":1e999}'):
+        found = RowValidator().validate([odd + b"," + line()[1:]], 1, "auto")
+        (reject,) = found.rejects
+        assert reject.reason == "schema"
+        assert reject.errors.endswith("is a number that is too large to be represented")

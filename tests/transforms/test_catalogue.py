@@ -34,7 +34,7 @@ FAMILIES = {
     "agents": "foreign_report lease_expired_report self_verified shipped_unverified",
     "routing": "over_scoped under_scoped",
     "integrity": "event_conflict backdated",
-    "integrity_global": "pii_redacted producer_silent ledger_tampered",
+    "integrity_global": "pii_redacted producer_silent source_gap ledger_tampered",
 }
 
 

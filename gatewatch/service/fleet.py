@@ -1,0 +1,142 @@
+"""The configured sources together: polled in turn, gathered into one commit, each given up alone."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gatewatch.service.clock import Clock
+from ingest.errors import SourceError
+from ingest.lines import MAX_COMMIT_BYTES, MAX_COMMIT_LINES, MAX_COMMIT_SECONDS, Received
+from ingest.sources.jsonl import Positions
+from ingest.sources.live import LiveSource
+from ingest.sources.tail.state import Claims
+
+LITTLE_BYTES = 1 << 20
+PAUSE_SECONDS = 0.1
+"""After a round that brought little, wait before the next one: each poll makes a chunk, and a busy loop makes many."""
+
+Maker = Callable[[Positions, Claims], LiveSource]
+"""Makes a source that goes on from its stored position; of files that several match, the claims say whose they are."""
+
+
+@dataclass(slots=True)
+class Member:
+    """A configured source: its label in logs and metrics, how it is made, and what has become of it."""
+
+    label: str
+    unit: str
+    """What its lag counts: ``bytes`` or ``messages``."""
+    make: Maker
+    source: LiveSource | None = None
+    stopped: str | None = None
+    """Why it was given up; it is not made again by this process."""
+
+
+class Fleet:
+    """All sources. `gave_up` is told of each that cannot go on without a person."""
+
+    def __init__(self, members: Sequence[Member], gave_up: Callable[[Member], None]) -> None:
+        self.members = list(members)
+        self.is_open = False
+        self._gave_up = gave_up
+        self._next = 0
+
+    @property
+    def running(self) -> list[Member]:
+        """The sources that have not been given up."""
+        return [member for member in self.members if member.stopped is None]
+
+    def open(self, positions: Positions) -> None:
+        """Make every source that has not been given up, from where the store says that it was left."""
+        self.is_open = True
+        claims = Claims()
+        for member in self.running:
+            try:
+                member.source = member.make(positions, claims)
+            except SourceError as error:
+                self._give_up(member, error)
+
+    def gather(self, wait: float, clock: Clock, stopping: Callable[[], bool]) -> list[Received]:
+        """What one commit is made of; waits up to `wait` seconds for the first of it, and returns [] when nothing came.
+
+        May exceed the largest commit by what one poll brings, which the pipeline then commits in two.
+        """
+        received: list[Received] = []
+        size = lines = 0
+        ends = 0.0
+        while True:
+            before = size
+            running = self._in_turn()
+            for member in running:
+                new = self._poll(member, 0.0 if received else wait / len(running))
+                if new and not received:
+                    ends = clock.monotonic() + MAX_COMMIT_SECONDS
+                received += new
+                size += sum(one.size for one in new)
+                lines += sum(len(one.lines) for one in new)
+                if stopping() or size >= MAX_COMMIT_BYTES or lines >= MAX_COMMIT_LINES:
+                    return received
+            left = ends - clock.monotonic()
+            if not received or left <= 0:
+                return received
+            if size - before < LITTLE_BYTES:
+                clock.wait(min(PAUSE_SECONDS, left))
+
+    def _in_turn(self) -> list[Member]:
+        """The running sources, another one first each time, so that none is always served last."""
+        running = self.running
+        if not running:
+            return []
+        self._next = (self._next + 1) % len(running)
+        return running[self._next :] + running[: self._next]
+
+    def _poll(self, member: Member, wait: float) -> list[Received]:
+        if member.source is None:
+            return []
+        try:
+            return member.source.poll(wait)
+        except SourceError as error:
+            self._give_up(member, error)
+            return []
+
+    def _give_up(self, member: Member, error: SourceError) -> None:
+        member.stopped = str(error)
+        self._close(member)
+        self._gave_up(member)
+
+    def kept(self) -> None:
+        """Everything that was gathered is in the store."""
+        for member in self.running:
+            if member.source is not None:
+                member.source.kept()
+
+    def lag(self) -> dict[str, int]:
+        """How much waits to be read, by label; a source that does not know is left out."""
+        found: dict[str, int] = {}
+        for member in self.running:
+            waiting = member.source.lag() if member.source is not None else {}
+            if waiting:
+                found[member.label] = sum(waiting.values())
+        return found
+
+    def troubles(self) -> dict[str, str]:
+        """Why nothing can be read from a source just now, by label."""
+        return {
+            member.label: member.source.trouble
+            for member in self.running
+            if member.source is not None and member.source.trouble is not None
+        }
+
+    def close(self) -> None:
+        """Give everything back; `open` makes the sources anew."""
+        self.is_open = False
+        for member in self.members:
+            self._close(member)
+
+    def _close(self, member: Member) -> None:
+        source, member.source = member.source, None
+        if source is not None:
+            with contextlib.suppress(SourceError):  # what it handed out is committed or will be read again
+                source.close()

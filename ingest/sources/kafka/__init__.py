@@ -1,0 +1,1 @@
+"""Kafka topics: partitions read from stored positions, nothing skipped in silence."""

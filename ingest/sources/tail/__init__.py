@@ -1,0 +1,1 @@
+"""Files of JSON lines that grow: followed through rotation, truncation and restarts."""
