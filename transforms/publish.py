@@ -112,11 +112,12 @@ def publish(con: duckdb.DuckDBPyConnection, work: Path, data: Path, about: About
         fsync_path(data)
         for _, old in sorted(_versions(folder))[:-KEPT]:
             old.unlink()
-    except (OSError, duckdb.IOException) as error:
+    except (OSError, duckdb.IOException, duckdb.FatalException) as error:  # fatal: a checkpoint that found no room
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
+        told = " ".join(str(error).split())
         raise PublishError(
-            f"cannot publish a snapshot in {folder}: {error}; free space or mend the permissions"
+            f"cannot publish a snapshot in {folder}: {told}; free space or mend the permissions"
         ) from error
     return target
 

@@ -81,3 +81,22 @@ def collected() -> Iterator[None]:
     """Sockets that nobody closed are told by this test, and not by whatever comes later."""
     yield
     gc.collect()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = os.geteuid() == 0 and not subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True, check=False
+    ).returncode  # fmt: skip
+    if not mounted:
+        pytest.skip("platform: mounting a small file system needs root")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def resize(place: Path, option: str) -> None:
+    """Mount the file system of `small_disk` anew with an option."""
+    subprocess.run(["mount", "-o", f"remount,{option}", str(place)], check=True)

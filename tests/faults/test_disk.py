@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ingest.errors import DiskError
 from ingest.pipeline import Pipeline, rebuild, verify
+from tests.faults.conftest import resize
 from tests.ingest.builders import line, lines, query
 
 
@@ -99,24 +99,6 @@ def test_a_write_in_pieces_is_one_chunk(file: Path, tmp_path: Path, monkeypatch:
     assert verify(tmp_path / "data").consistent
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = os.geteuid() == 0 and not subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True, check=False
-    ).returncode  # fmt: skip
-    if not mounted:
-        pytest.skip("platform: mounting a small file system needs root")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
-
-
-def _resize(place: Path, option: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{option}", str(place)], check=True)
-
-
 def test_a_full_disk_at_every_size(small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.sources.jsonl.MAX_CHUNK_BYTES", 400_000)
     file = tmp_path / "e.jsonl"
@@ -124,17 +106,17 @@ def test_a_full_disk_at_every_size(small_disk: Path, tmp_path: Path, monkeypatch
     data = small_disk / "data"
     failures = []
     for size in ("300k", "600k", "900k", "1100k", "1400k", "1800k", "2200k", "2600k", "3m", "3400k"):
-        _resize(small_disk, f"size={size}")
+        resize(small_disk, f"size={size}")
         try:
             _ingest(data, file)
         except DiskError as error:
             failures.append(str(error))
     assert len(failures) >= 5
     assert all("no space left while writing" in told and "\n" not in told for told in failures)
-    _resize(small_disk, "size=4m")
+    resize(small_disk, "size=4m")
     with pytest.raises(DiskError, match="no space left"):
         rebuild(data)
-    _resize(small_disk, "size=200m")
+    resize(small_disk, "size=200m")
     _ingest(data, file)
     assert query(data, "SELECT count(*), count(DISTINCT event_id), max(seq) FROM events") == [(10_000, 10_000, 10_000)]
     assert query(data, "SELECT sum(lines) FROM batches") == [(10_000,)]
@@ -143,13 +125,13 @@ def test_a_full_disk_at_every_size(small_disk: Path, tmp_path: Path, monkeypatch
 
 
 def test_a_read_only_disk(small_disk: Path, file: Path) -> None:
-    _resize(small_disk, "size=100m")
+    resize(small_disk, "size=100m")
     _ingest(small_disk / "data", file)
-    _resize(small_disk, "ro")
+    resize(small_disk, "ro")
     for data in (small_disk / "data", small_disk / "other"):
         with pytest.raises(DiskError, match=r"cannot be written \(read-only file system\): make it writable or choose"):
             _ingest(data, file)
-    _resize(small_disk, "rw")
+    resize(small_disk, "rw")
     assert _ingest(small_disk / "data", file) == 0
 
 
