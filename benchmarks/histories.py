@@ -12,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 
+from ingest.ledger.tables import TABLES
 from ingest.pipeline import Pipeline
 from sample_data.generate import generate
 
@@ -34,7 +35,7 @@ def template(path: Path, events: int, seed: int = 1) -> None:
             pipeline.ingest_paths([str(lines)])
             con = pipeline.connection
             con.execute(f"ATTACH '{path}' AS template")
-            for table in ("events", "quarantine", "batches", "sources", "verifications"):
+            for table in TABLES:
                 con.execute(f"CREATE TABLE template.{table} AS SELECT * FROM {table}")
             con.execute("DETACH template")
 
@@ -42,9 +43,8 @@ def template(path: Path, events: int, seed: int = 1) -> None:
 def repeat(con: duckdb.DuckDBPyConnection, week: Path, weeks: int) -> int:
     """Fill an empty database with `weeks` weeks of the template; the number of events."""
     con.execute(f"ATTACH '{week}' AS template (READ_ONLY)")
-    for table in ("quarantine", "batches", "sources", "verifications"):
+    for table in TABLES:
         con.execute(f"CREATE TABLE {table} AS SELECT * FROM template.{table} LIMIT 0")
-    con.execute("CREATE TABLE events AS SELECT * FROM template.events LIMIT 0")
     ((step,),) = con.execute("SELECT max(seq) FROM template.events").fetchall()
     for number in range(weeks):
         con.execute(f"INSERT INTO events SELECT * REPLACE ({_replaced(number, step)}) FROM template.events")

@@ -158,7 +158,8 @@ def _differences(
     here = f'SELECT {listed}, TRUE AS here FROM {beside}."{ours}" WHERE {where}'  # noqa: S608
     there = f'SELECT {listed}, FALSE FROM {kept}."{table}"'  # noqa: S608
     # Counts what EXCEPT ALL would in either direction, at once and at a quarter of the cost.
-    sides = "count(*) FILTER (here) AS ours, count(*) FILTER (NOT here) AS theirs"
+    most = "least(count(*) FILTER ({}), 1)" if table in _NOTED_AGAIN else "count(*) FILTER ({})"
+    sides = f"{most.format('here')} AS ours, {most.format('NOT here')} AS theirs"
     query = (
         "SELECT coalesce(sum(ours - theirs) FILTER (ours > theirs), 0), "  # noqa: S608
         "coalesce(sum(theirs - ours) FILTER (theirs > ours), 0) "

@@ -15,7 +15,9 @@ def test_the_tree_is_the_one_that_is_drawn() -> None:
     classes = {
         name for name, found in vars(errors).items() if inspect.isclass(found) and issubclass(found, IngestError)
     }
-    assert classes == {"IngestError", "SourceError", "LedgerError", "StoreError", "DiskError", "LockedError"}
+    assert classes == {
+        "IngestError", "SourceError", "LedgerError", "StoreError", "DiskError", "LockedError", "CheckpointError",
+    }  # fmt: skip
     assert all(name in (errors.__doc__ or "") for name in classes)
 
 
