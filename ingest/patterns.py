@@ -226,7 +226,15 @@ def _holds(lowered: str, needs: tuple[str, ...]) -> bool:
 
 
 def scrub(text: str, counts: Counter[str]) -> str:
-    """The text with every hit replaced by its typed placeholder; `counts` is added to."""
+    """The text with every hit replaced by its typed placeholder; `counts` is added to.
+
+    NUL characters, of which UTF-16 taken for something else is full, hide nothing: they go when there is a hit.
+    """
+    if "\0" in text:
+        found: Counter[str] = Counter()
+        bare = scrub(text.replace("\0", ""), found)
+        counts.update(found)
+        return bare if found else text
     for _ in range(_MOST_PASSES if len(text) <= _LONG else _PASSES_IF_LONG):
         clean = text
         for pattern in _possible(text):

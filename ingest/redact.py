@@ -66,7 +66,7 @@ def redact_lines(lines: Sequence[Line], dialect: str) -> Redacted:
 
 def _suspects(lines: Sequence[Line]) -> list[int]:
     """The lines that could hold a hit: one vectorised pass, since nearly all lines hold none."""
-    decoded = [line.decode("utf-8", "replace") if isinstance(line, bytes) else "" for line in lines]
+    decoded = [line.replace(b"\0", b"").decode("utf-8", "replace") if isinstance(line, bytes) else "" for line in lines]
     texts = pl.Series(decoded, dtype=pl.String)
     references = texts.str.count_matches(_REF_MEMBER)
     fine = texts.str.count_matches(_REF_MEMBER + r'(?:null|"customer:[0-9a-f]{6,64}")')
@@ -124,6 +124,11 @@ def _marked(value: Any) -> Any:
 
 def _redact_broken(line: bytes, dialect: str, counts: Counter[str]) -> bytes:
     """A line that is no JSON: with its escapes resolved when that shows something, else as it stands."""
+    if b"\0" in line:  # nearly always UTF-16; as JSON it is refused, and with the NUL in front it stays so
+        bare: Counter[str] = Counter()
+        clean = redact_line(line.replace(b"\0", b""), dialect, bare)
+        counts.update(bare)
+        return b"\0" + clean if bare else line
     text = line.decode("utf-8", "surrogateescape")
     resolved = unescaped(text)
     if resolved == text:

@@ -278,3 +278,27 @@ def test_a_line_is_returned_as_it_is_when_nothing_is_counted() -> None:
     counts: Counter[str] = Counter()
     assert redact_line(line(), "auto", counts) == line()
     assert not counts
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_text_in_another_encoding_does_not_smuggle_personal_data_in(encoding: str) -> None:
+    """Some shells write UTF-16 unasked. Such a line is refused, but kept: so it is looked at like any other."""
+    text = json.dumps({"kind": "tool.degradation", "reason": "ask jane.doe@example.com or 078-05-1120"})
+    content = text.encode(encoding)
+    found = redact_lines([content, "nothing here".encode(encoding)], "auto")
+    (clean, same) = found.lines
+    assert isinstance(clean, bytes)
+    assert b"jane" not in clean.replace(b"\0", b"")
+    assert b"1120" not in clean.replace(b"\0", b"")
+    assert found.redactions[0].counts == {"email": 1, "ssn": 1}
+    assert found.redactions[0].sha256 == hashlib.sha256(content).hexdigest()
+    assert same == "nothing here".encode(encoding)
+    assert not isinstance(judge(clean, "auto"), Judged)  # what was no event does not become one
+
+
+def test_a_nul_inside_hides_nothing() -> None:
+    content = line("e1", reason="jane\0@example.com")
+    (clean,) = redact_lines([content], "auto").lines
+    assert isinstance(clean, bytes)
+    assert b"example.com" not in clean
+    assert json.loads(clean)["reason"] == "[email]"
