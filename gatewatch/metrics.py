@@ -132,18 +132,18 @@ class _Now:
             yield _one("last_commit_timestamp_seconds", "When lines were last committed.", at)
 
     def _sources(self, status: Status) -> Iterator[Metric]:
-        states = status.sources
-        yield _by("source_up", "1 while a source can be read.", "source", _states(states.items(), "up"))
-        trouble = _states(states.items(), "trouble")
-        yield _by("source_trouble", "1 while a source is away for now.", "source", trouble)
+        states, away = status.sources, status.away
+        up = [(label, float(state != "stopped" and label not in away)) for label, state in states.items()]
+        yield _by("source_up", "1 while something of a source can be read.", "source", up)
+        trouble = [(label, float(state == "trouble")) for label, state in states.items()]
+        yield _by("source_trouble", "1 while something of a source cannot be read for now.", "source", trouble)
+        files = [(label, count) for label, count in status.unreadable.items() if self._units.get(label) == "bytes"]
+        help_text = "Files and folders that are there and cannot be read; their bytes are in no lag."
+        yield _by("source_unreadable_files", help_text, "source", files)
         lag = status.lag
         for unit in ("bytes", "messages"):
             waiting = [(label, count) for label, count in lag.items() if self._units.get(label) == unit]
             yield _by(f"source_lag_{unit}", "What waits to be read of a source.", "source", waiting)
-
-
-def _states(states: Iterable[tuple[str, str]], wanted: str) -> list[tuple[str, float]]:
-    return [(label, float(state == wanted)) for label, state in states]
 
 
 def _findings(status: Status) -> list[tuple[str, float]]:

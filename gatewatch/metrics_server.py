@@ -1,8 +1,8 @@
 """The HTTP side of `/metrics` and `/healthz`: reads only, on loopback unless told otherwise, and cannot be held up.
 
-A connection gets ten seconds in all and eight are served at a time, so that no client can take the service's memory or
-threads. Pages of other origins cannot read it through a name that they point at this machine: on loopback only its own
-names are answered.
+A connection gets ten seconds in all, is cut off after one second without a byte, and 64 are served at a time: no client
+can take the service's memory or threads, and some that say nothing do not keep others out for long. Pages of other
+origins cannot read it through a name that they point at this machine: on loopback only its own names are answered.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from prometheus_client.exposition import choose_encoder
 from gatewatch.errors import InputError, OperationError
 
 _DEADLINE_SECONDS = 10.0
-_AT_A_TIME = 8
+_IDLE_SECONDS = 1.0
+_AT_A_TIME = 64
+"""More than there are scrapers and probes by far; a thread of its own takes some 100 KB."""
+
 _LONGEST_PATH = 2_000
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -42,7 +45,7 @@ def is_loopback(host: str) -> bool:
 
 class _Handler(BaseHTTPRequestHandler):
     server: MetricsServer
-    timeout = _DEADLINE_SECONDS
+    timeout = _IDLE_SECONDS
 
     def version_string(self) -> str:
         """Of the `Server` header: not which Python runs here."""
@@ -97,7 +100,7 @@ class MetricsServer(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 16
+    request_queue_size = 128
 
     def __init__(self, address: tuple[str, int], registry: CollectorRegistry, health: Health) -> None:
         self.registry = registry
@@ -146,17 +149,22 @@ def _cut(request: socket.socket) -> None:
         request.shutdown(socket.SHUT_RDWR)
 
 
+def refuse_remote(host: str, *, allow_remote: bool) -> None:
+    """Raises InputError for an address that other machines reach although that is not allowed."""
+    if not allow_remote and not is_loopback(host):
+        raise InputError(
+            f"metrics.listen: {host} can be reached from other machines; listen on 127.0.0.1, or write "
+            "allow_remote = true in [metrics] if that is meant"
+        )
+
+
 @contextlib.contextmanager
 def serving(
     address: tuple[str, int], registry: CollectorRegistry, health: Health, *, allow_remote: bool
 ) -> Iterator[MetricsServer]:
     """Serve for as long as the block runs. Raises InputError or OperationError: one line with the cause and the fix."""
     host, port = address
-    if not allow_remote and not is_loopback(host):
-        raise InputError(
-            f"metrics.listen: {host} can be reached from other machines; listen on 127.0.0.1, or write "
-            "allow_remote = true in [metrics] if that is meant"
-        )
+    refuse_remote(host, allow_remote=allow_remote)
     try:
         server = MetricsServer(address, registry, health)
     except OSError as error:

@@ -15,11 +15,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from gatewatch.errors import InputError
-from gatewatch.settings_errors import sentence, single_underscore
+from gatewatch.settings_errors import badly_written, sentence, single_underscore, unknown_variable
 from ingest.ledger.checkpoints import CheckpointSettings
 from ingest.sources.kafka.settings import KafkaConnection, KafkaSettings
 from ingest.sources.tail.settings import TailSettings
@@ -27,6 +27,7 @@ from schemas.policy import Duration
 
 DEFAULT_CONFIG = Path("gatewatch.toml")
 _PREFIX = "GATEWATCH_"
+_HIGHEST_PORT = 65_535
 
 _PATHS = {
     ("data",),
@@ -81,9 +82,17 @@ class MetricsSettings(_Table):
 def listen_address(listen: str) -> tuple[str, int]:
     """(host, port) of ``127.0.0.1:9464`` or ``[::1]:9464``. Raises ValueError."""
     host, colon, port = listen.rpartition(":")
-    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
+    if not colon or not host or not port.isascii() or not port.isdigit():
         raise ValueError(f'"{listen}" is no address; write host and port, like "127.0.0.1:9464", or "" for none')
+    if len(port) > len("65535") or int(port) > _HIGHEST_PORT:
+        raise ValueError(f'"{listen}" is no address; a port is a number from 0 to {_HIGHEST_PORT}')
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _not_empty(value: Any) -> Any:
+    if value == "":  # would be the current folder
+        raise ValueError('must not be empty; leave it out for the default, or write "." for the current folder')
+    return value
 
 
 SourceSettings = Annotated[TailSettings | KafkaSettings, Field(discriminator="type")]
@@ -96,9 +105,9 @@ class Settings(BaseSettings):
         env_prefix=_PREFIX, env_nested_delimiter="__", extra="forbid", hide_input_in_errors=True
     )
 
-    data: Path = Path("gatewatch-data")
+    data: Annotated[Path, BeforeValidator(_not_empty)] = Path("gatewatch-data")
     policy: str | None = None
-    rules: Path | None = None
+    rules: Annotated[Path, BeforeValidator(_not_empty)] | None = None
     run: RunSettings = RunSettings()
     metrics: MetricsSettings = MetricsSettings()
     kafka: KafkaConnection | None = None
@@ -126,7 +135,7 @@ def load_settings(path: Path | None) -> Settings:
     """
     file = path or (DEFAULT_CONFIG if DEFAULT_CONFIG.exists() else None)
     raw = _read(file) if file else {}
-    misspelt = single_underscore(_PREFIX, Settings, os.environ)
+    misspelt = single_underscore(_PREFIX, Settings, os.environ) or unknown_variable(_PREFIX, Settings, os.environ)
     if misspelt is not None:
         raise InputError(f"environment: {misspelt}")
     try:
@@ -134,7 +143,7 @@ def load_settings(path: Path | None) -> Settings:
     except ValidationError as error:
         raise InputError(sentence(error, Settings, raw, file, _PREFIX, os.environ)) from None
     except SettingsError as error:
-        raise InputError(f"environment: {error}; a table or list is written as JSON") from None
+        raise InputError(f"environment: {badly_written(str(error), _PREFIX, Settings)}") from None
     if settings.kafka is None and (reader := _reader_of_kafka(settings)) is not None:
         raise InputError(
             f"configuration {file or 'in the environment'}: {reader} needs Kafka: add a table [kafka] with "

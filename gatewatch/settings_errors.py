@@ -5,6 +5,7 @@ A line never holds a value, which may be a secret, except where the key takes on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
@@ -16,6 +17,14 @@ from ingest.sentences import short
 from schemas.policy_file import suggestion
 
 Place = tuple[int | str, ...]
+
+OTHERS = frozenset({"GATEWATCH_FAULTS", "GATEWATCH_SCREENSHOTS", "GATEWATCH_E2E_EVENTS"})
+"""Variables of the tests, which are no settings."""
+
+_OF_A_CLUSTER = re.compile(
+    r"GATEWATCH_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
+)
+"""Kubernetes gives every container variables of this form for each service: one may be called gatewatch-something."""
 
 _SAID = {
     "path_type": "must be text in quotes",
@@ -60,6 +69,50 @@ def single_underscore(prefix: str, model: type[BaseModel], environment: Mapping[
                 if variable in environment:
                     return f"knows no {variable}; write {right}, with two underscores"
     return None
+
+
+def unknown_variable(prefix: str, model: type[BaseModel], environment: Mapping[str, str]) -> str | None:
+    """What is wrong with a variable that begins like a setting and is none, which nothing would ever read.
+
+    What follows a table's two underscores is left to the validation.
+    """
+    plain = [f"{prefix}{name}".upper() for name in model.model_fields]
+    inner = [
+        f"{prefix}{name}__{key}".upper()
+        for name, field in model.model_fields.items()
+        for nested in _models(field.annotation)
+        for key in nested.model_fields
+        if get_origin(field.annotation) is not list
+    ]
+    tables = {name.partition("__")[0] for name in inner} | {f"{prefix}sources".upper()}
+    for variable in sorted(environment):
+        name = variable.upper()
+        if not name.startswith(prefix) or name in OTHERS or _OF_A_CLUSTER.fullmatch(name) or name in plain:
+            continue
+        first, leads, _ = name.partition("__")
+        if leads and first in tables:
+            continue
+        # Compared without what all have in common, which would make everything look near.
+        near = suggestion(name.removeprefix(prefix), [one.removeprefix(prefix) for one in plain + inner])
+        hint = near.replace('"', prefix, 1).replace('"', "")
+        known = f"; known variables: {', '.join(plain)}, and those of tables, like {inner[0]}"
+        return f"knows no {short(variable, 120)}{hint or known}"
+    return None
+
+
+def badly_written(text: str, prefix: str, model: type[BaseModel]) -> str:
+    """What to do about a variable for a table or list that is no JSON; `text` is what pydantic-settings says of it."""
+    name = next((name for name in model.model_fields if f'"{name}"' in text), None)
+    if name is None:
+        return "a variable for a table or list is no JSON"
+    variable = f"{prefix}{name}".upper()
+    if get_origin(model.model_fields[name].annotation) is list:
+        return f"""{variable}: is no JSON; write a list, like [{{"type": "jsonl", "paths": ["logs/*.jsonl"]}}]"""
+    key = next(iter(_models(model.model_fields[name].annotation)[0].model_fields), "")
+    return (
+        f"""{variable}: is no JSON; write a table, like {{"{key}": …}}, or a variable for each key, like """
+        f"{variable}__{key.upper()}"
+    )
 
 
 def _resolve(location: Place, model: type[BaseModel]) -> tuple[Place, Any]:

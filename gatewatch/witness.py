@@ -6,26 +6,28 @@ The tables that people read are judged anew beside them, and compared.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
 import duckdb
 
-from gatewatch.comparison import compare
+from gatewatch.comparison import State, compare_snapshot, compare_work, older_state
 from gatewatch.policies import current_policy
 from gatewatch.times import utc_now
 from gatewatch.work import judge_and_publish
 from ingest.errors import IngestError, StoreError, disk_error
 from ingest.ledger.segments import Segments
 from ingest.ledger.store import Store, remove_database, store_error
+from ingest.ledger.tables import TABLES
 from ingest.lock import holding
 from ingest.pipeline import VerifyReport
 from ingest.pipeline import verify as verify_ledger
 from ingest.progress import Report, silent
 from ingest.rebuild import LEDGER, STORE
 from ingest.tree_check import NOTHING, Outside
-from ingest.verify import bring_up_to_date
+from ingest.verify import attach, bring_up_to_date, replay_first, take_out_foreign
 from schemas.errors import PolicyError
 from schemas.policy import Policy
 from transforms.errors import TransformError
@@ -33,8 +35,8 @@ from transforms.own_rules import NO_RULES, OwnRules, judged_by
 from transforms.refresh import refresh
 
 _UNJUDGED = """
-SELECT coalesce((SELECT max(seq) FROM refreshed)
-    < (SELECT max(seq) FROM (SELECT seq FROM events UNION ALL SELECT seq FROM quarantine)), FALSE)
+SELECT coalesce((SELECT max(seq) FROM kept.refreshed)
+    < (SELECT max(seq) FROM (SELECT seq FROM kept.events UNION ALL SELECT seq FROM kept.quarantine)), FALSE)
 """
 
 
@@ -79,6 +81,8 @@ def _record(data: Path, problems: list[str], verified_at: datetime, policy: Poli
     # The store alone: a Pipeline would first bring ledger and database together, and so change what was found, or
     # refuse to, and then no reader of the snapshot would ever learn of it.
     with holding(data):
+        if problems:  # a macro would hide the very finding; the problems say that it was there
+            take_out_foreign(data / STORE)
         store = Store(data / STORE)
         try:
             store.keep_verification(verified_at, problems)
@@ -90,20 +94,13 @@ def _record(data: Path, problems: list[str], verified_at: datetime, policy: Poli
 def _compare_tables(data: Path, policy: Policy, own: OwnRules, report: VerifyReport) -> None:
     """Report each table of the work database or the snapshot that is not what events and policy lead to.
 
-    Judges the events of a copy of `<data>/work.duckdb` again. Whether those events are the ledger's is for
-    `ingest.verify` to say, first. Raises LockedError, StoreError or DiskError.
+    Judges them in a new database, which holds nothing but what the ledger led to. Whether `<data>/work.duckdb` has the
+    same is for `ingest.verify` to say, first. Raises LockedError, LedgerError, StoreError or DiskError.
     """
     with holding(data):
         judged, caught_up = data / f"{STORE}.judged", data / f"{STORE}.caught-up"
-        for copy in (judged, caught_up):
-            remove_database(copy)
         try:
-            _copy(data / STORE, judged)
-            store = Store(judged)
-            try:
-                _judge_again(store, data, caught_up, policy, own, report)
-            finally:
-                store.close()
+            _judge_again(data, judged, caught_up, policy, own, report)
         except duckdb.Error as error:
             raise store_error(error, data / STORE) from None
         except OSError as error:
@@ -121,34 +118,72 @@ def _copy(database: Path, copy: Path) -> None:
         shutil.copyfile(log, copy.with_name(f"{copy.name}.wal"))
 
 
+@contextmanager
+def _empty(path: Path) -> Iterator[Store]:
+    """A new database, closed afterwards."""
+    remove_database(path)
+    with closing(Store(path)) as store:
+        yield store
+
+
 def _judge_again(
-    store: Store, data: Path, caught_up: Path, policy: Policy, own: OwnRules, report: VerifyReport
+    data: Path, judged: Path, caught_up: Path, policy: Policy, own: OwnRules, report: VerifyReport
 ) -> None:
-    con, work = store.connection, data / STORE
-    digest = _digest(con)
-    if digest is None:
-        report.problems.append("nothing has been judged yet: run `gatewatch rebuild`")
-        return
-    if digest != judged_by(policy, own):
-        report.problems.append(
-            f"the tables were judged by another policy or own rules ({digest}): run `gatewatch rebuild`"
+    work, link, ledger = data / STORE, data / "gatewatch.duckdb", Segments(data / LEDGER)
+    with _empty(judged) as store:
+        digest, unjudged = _take_over(store.connection, work)
+        if digest is None:
+            report.problems.append("nothing has been judged yet: run `gatewatch rebuild`")
+            return
+        if digest != judged_by(policy, own):
+            report.problems.append(
+                f"the tables were judged by another policy or own rules ({digest}): run `gatewatch rebuild`"
+            )
+            return
+        if report.pending or unjudged:
+            # A run was interrupted. What the next one will do is done here, or a changed table could hide in it.
+            remove_database(caught_up)
+            _copy(work, caught_up)
+            with closing(Store(caught_up)) as late:
+                bring_up_to_date(ledger, late)
+                refresh(late.connection, policy, now=utc_now(), own=own)
+            work = caught_up
+            _take_over(store.connection, work)
+        refresh(store.connection, policy, now=utc_now(), own=own, full=True)
+        report.problems += compare_work(store.connection, work)
+        if not link.exists():
+            return
+        snapshot = link.resolve()
+        state = older_state(store.connection, work, snapshot)
+        if state is None:
+            report.problems += compare_snapshot(store.connection, work, snapshot)
+            return
+    with _empty(judged) as store:
+        replay_first(state.chunks, ledger, store)
+        _take_over(store.connection, work, state)
+        refresh(store.connection, policy, now=utc_now(), own=own, full=True)
+        report.problems += compare_snapshot(store.connection, work, snapshot, older=True)
+        report.left_out.append(
+            "the end of the snapshot's finding_history: a run was interrupted before it was published anew"
         )
-        return
-    if report.pending or con.execute(_UNJUDGED).fetchall() == [(True,)]:
-        # A run was interrupted. What the next one will do about it is done here, or a changed table could hide in it.
-        bring_up_to_date(Segments(data / LEDGER), store)
-        refresh(con, policy, now=utc_now(), own=own)
-        store.checkpoint()
-        work = caught_up
-        shutil.copyfile(store.path, work)
-    refresh(con, policy, now=utc_now(), own=own, full=True)
-    link = data / "gatewatch.duckdb"
-    problems, left_out = compare(con, work, link.resolve() if link.exists() else None)
-    report.problems += problems
-    report.left_out += left_out
 
 
-def _digest(con: duckdb.DuckDBPyConnection) -> str | None:
-    tables = con.execute("SELECT table_name FROM duckdb_tables() WHERE table_name = 'policy_about'").fetchall()
-    rows = con.execute("SELECT digest FROM policy_about").fetchall() if tables else []
-    return str(rows[0][0]) if rows else None
+def _take_over(con: duckdb.DuckDBPyConnection, work: Path, state: State | None = None) -> tuple[str | None, bool]:
+    """Bring what the ledger led to, and the verifications, from the work database into a new one.
+
+    With `state`, only its verifications. Returns by what the work database was judged (None: it was not), and whether
+    something in it was not.
+    """
+    attach(con, work, "kept")
+    try:
+        for table in TABLES if state is None else ("verifications",):
+            con.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
+            limit = "" if state is None else f"ORDER BY rowid LIMIT {state.verifications}"
+            con.execute(f"INSERT INTO {table} FROM kept.{table} {limit}")
+        names = "SELECT 1 FROM duckdb_tables() WHERE database_name = 'kept' AND table_name = 'policy_about'"
+        if not con.execute(names).fetchall():
+            return None, False
+        digests = con.execute("SELECT digest FROM kept.policy_about").fetchall()
+        return (str(digests[0][0]) if digests else None), con.execute(_UNJUDGED).fetchall() == [(True,)]
+    finally:
+        con.execute("DETACH kept")

@@ -116,7 +116,7 @@ class Pipeline:
         """
         if dialect not in ("auto", *READ):
             raise SourceError(f"the dialect {short(dialect)} is not read: choose auto or one of {', '.join(READ)}")
-        planned = paths.plan(arguments)
+        planned = paths.plan(arguments, self.data)
         self._open()
         faults: list[SourceError] = []
         for entry in planned:

@@ -5,19 +5,24 @@ A place that does not answer must not stop the service: each is tried in a threa
 
 from __future__ import annotations
 
+import errno
 import http.client
 import importlib
 import os
+import secrets
+import ssl
+import stat
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from ingest.errors import CheckpointError, IngestError, disk_error
+from ingest.errors import CheckpointError, IngestError
 from ingest.ledger.checkpoints import CheckpointSettings, Signed, read_outside
 from ingest.ledger.files import fsync_path
 from ingest.ledger.note import Checkpoint, write_note
@@ -27,6 +32,8 @@ TIMEOUT_SECONDS = 10.0
 
 _PATIENCE_SECONDS = 15.0
 """How long all places together are waited for."""
+
+_ANEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Ours = Callable[[Checkpoint], bool]
 """Whether this ledger signed such a checkpoint."""
@@ -42,7 +49,10 @@ class Place(Protocol):
 
 
 class FilePlace:
-    """A file that is replaced by the newest checkpoint, atomically."""
+    """A file that is replaced by the newest checkpoint, atomically.
+
+    Whoever can write its folder must not be able to lead the write elsewhere: no link is followed.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -50,21 +60,49 @@ class FilePlace:
 
     def hand_over(self, signed: Signed, ours: Ours) -> None:
         """Replace the file, unless it holds what this ledger never signed: that is evidence, and stays."""
-        if self.path.exists() and not all(ours(kept.checkpoint) for kept in read_outside(self.path)):
+        if self._is_there() and not all(ours(kept.checkpoint) for kept in read_outside(self.path)):
             raise CheckpointError(
                 "it holds a checkpoint that this ledger did not sign: it is another ledger's, or this one was put back "
                 "from an older copy; `gatewatch verify --checkpoint` with it, then move it away"
             )
-        draft = self.path.with_name(f"{self.path.name}.new")
+        # A name that nobody can have put a link under.
+        draft = self.path.with_name(f".gatewatch-{secrets.token_hex(8)}.new")
         try:
-            with draft.open("wb") as file:
+            with os.fdopen(os.open(draft, _ANEW, 0o666), "wb") as file:
                 file.write(write_note(signed.note))
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(self.path)
             fsync_path(self.path.parent)
         except OSError as error:
-            raise disk_error(error, draft) from None
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise self._trouble(error) from None
+
+    def _is_there(self) -> bool:
+        try:
+            mode = self.path.lstat().st_mode
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._trouble(error) from None
+        if stat.S_ISLNK(mode):
+            raise CheckpointError("it is a symbolic link, which is not followed: name the file that it leads to")
+        if not stat.S_ISREG(mode):
+            raise CheckpointError("it is no file: name one in [checkpoints] files")
+        return True
+
+    def _trouble(self, error: OSError) -> CheckpointError:
+        """What is wrong and what helps, by the names that the operator knows."""
+        folder = self.path.parent
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            return CheckpointError(f"there is no folder {folder}: make it, or mount what belongs there")
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            return CheckpointError(f"no space left in {folder}: free some")
+        why = os.strerror(error.errno).lower() if error.errno else type(error).__name__
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            return CheckpointError(f"{why}: let this user make files in {folder}")
+        return CheckpointError(f"it cannot be written ({why}): check {folder}")
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -78,13 +116,16 @@ class WebhookPlace:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self._url = url
-        self.name = f"{parts.scheme}://{parts.netloc}"  # the path may be a secret
+        self.name = f"{parts.scheme}://{parts.netloc}"  # the path may be a secret; a user's name was refused
         # No proxy where the address is loopback; TLS is verified as Python does by default.
         handlers = [urllib.request.ProxyHandler({})] if parts.scheme == "http" else []
         self._opener = urllib.request.build_opener(_NoRedirects, *handlers)
 
     def hand_over(self, signed: Signed, ours: Ours) -> None:
-        """POST the note; every answer but 2xx is an error, and the body of the answer is not read."""
+        """POST the note; every answer but 2xx is an error, and the body of the answer is not read.
+
+        Raises CheckpointError. Its words are ours: those of a library or of the other side may hold the URL.
+        """
         headers = {"Content-Type": "text/plain; charset=utf-8", "User-Agent": "gatewatch"}
         request = urllib.request.Request(self._url, write_note(signed.note), headers, method="POST")  # noqa: S310 - checked
         try:
@@ -94,8 +135,25 @@ class WebhookPlace:
             error.close()
             redirected = " (a redirect, which is not followed)" if 300 <= error.code < 400 else ""
             raise CheckpointError(f"it answered {error.code}{redirected}") from None
-        except urllib.error.URLError as error:
-            raise CheckpointError(f"it cannot be reached ({error.reason})") from None
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise CheckpointError(_unreached(error)) from None
+
+
+def _unreached(error: Exception) -> str:
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(reason, http.client.RemoteDisconnected):
+        return "it ended the connection without an answer"
+    if isinstance(reason, http.client.InvalidURL):
+        return "its address cannot be used"
+    if isinstance(reason, http.client.HTTPException):
+        return f"its answer is no HTTP ({type(reason).__name__})"
+    if isinstance(reason, TimeoutError):
+        return "it cannot be reached (timed out)"
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return f"it cannot be reached (its certificate is not trusted: {reason.verify_message})"
+    if isinstance(reason, OSError) and reason.errno is not None and reason.strerror:
+        return f"it cannot be reached ({reason.strerror})"
+    return f"it cannot be reached ({type(reason).__name__})"
 
 
 class TopicPlace:
@@ -165,9 +223,12 @@ class _Attempt:
             self._place.hand_over(signed, self._ours)
             self._arrived = signed
         except (IngestError, OSError, http.client.HTTPException, ValueError) as error:
-            self._failure = str(error).splitlines()[0] if str(error) else type(error).__name__
+            text = str(error)
+            self._failure = text.splitlines()[0] if text and "://" not in text else type(error).__name__
         except Exception as error:  # whatever a client library thinks of, the service goes on and says so
-            self._failure = f"{type(error).__name__}: {error}"[:200]
+            text = str(error)
+            # Places word what they expect themselves; of anything else, no address is shown.
+            self._failure = type(error).__name__ + (f": {text}"[:200] if text and "://" not in text else "")
 
     def outcome(self, until: float) -> str | None:
         """What went wrong, in a sentence; waits until that moment of the monotonic clock."""

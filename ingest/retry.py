@@ -17,18 +17,43 @@ from ingest.progress import Progress, Report, silent
 from ingest.rebuild import LEDGER
 from ingest.redact import Redaction
 
-_REJECTED = """
+FIRST_LINES = """ origins AS (
+    SELECT q.seq, r.quarantine_id AS first_id, q.quarantine_id
+    FROM retries AS r
+    INNER JOIN quarantine AS q ON q.seq = r.seq
+    UNION
+    SELECT o.seq, r.quarantine_id AS first_id, o.quarantine_id
+    FROM origins AS o
+    INNER JOIN quarantine AS q ON q.quarantine_id = o.first_id
+    INNER JOIN retries AS r ON r.seq = q.seq
+),
+
+first_lines AS (
+    SELECT o.seq, arg_min(q.source, q.seq) AS source, arg_min(q.position, q.seq) AS position
+    FROM origins AS o
+    INNER JOIN quarantine AS q ON q.quarantine_id = o.first_id
+    GROUP BY o.seq
+)
+"""
+"""For WITH RECURSIVE: `first_lines` has, by `seq`, where each line that was rejected again first came from."""
+
+_REJECTED = (
+    "WITH RECURSIVE"  # noqa: S608 - both parts are constants
+    + FIRST_LINES
+    + """
 SELECT q.quarantine_id, q.seq, q.reason, b.dialect, b.segment, b.segment_offset
 FROM quarantine AS q
 INNER JOIN batches AS b ON b.first_seq <= q.seq AND q.seq < b.first_seq + b.lines
+LEFT JOIN first_lines AS f ON f.seq = q.seq
 WHERE ($reason IS NULL OR q.reason = $reason)
-    AND ($source IS NULL OR q.source = $source)
+    AND ($source IS NULL OR q.source = $source OR f.source = $source)
     AND CASE
         WHEN len($ids) > 0 THEN list_contains($ids, q.quarantine_id)
         ELSE q.quarantine_id NOT IN (SELECT r.quarantine_id FROM retries AS r)
     END
 ORDER BY q.seq
 """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +78,8 @@ def rejected_lines(
 ) -> list[Rejected]:
     """The quarantined lines with these names; without names, those that were not tried again yet. In ledger order.
 
-    `connection` is a Pipeline's. None does not narrow the choice.
+    `connection` is a Pipeline's. None does not narrow the choice. `source` is also where a line that was rejected again
+    first came from.
     """
     chosen = {"ids": list(ids), "reason": reason, "source": source}
     return [Rejected(*row) for row in connection.execute(_REJECTED, chosen).fetchall()]

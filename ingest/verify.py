@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import duckdb
@@ -47,6 +48,62 @@ _COMPARED = {
     "retries": "quarantine_id",
     "meta": "key",
 }
+
+
+# Functions above all: a macro takes the place of the built-in one of its name in whatever is computed in that database.
+_NOT_OURS = """
+SELECT 'schema', schema_name, 'SCHEMA {db}.{0} CASCADE' FROM duckdb_schemas()
+    WHERE database_name = $db AND NOT internal
+UNION ALL SELECT 'macro', function_name, CASE function_type WHEN 'table_macro' THEN 'MACRO TABLE' ELSE 'MACRO' END
+    || ' {db}.main.{0}' FROM duckdb_functions() WHERE database_name = $db AND NOT internal
+UNION ALL SELECT 'trigger', trigger_name, 'TRIGGER {0} ON {db}.main."' || replace(table_name, '"', '""') || '"'
+    FROM duckdb_triggers() WHERE database_name = $db
+UNION ALL SELECT 'index', index_name, 'INDEX {db}.main.{0}' FROM duckdb_indexes() WHERE database_name = $db
+UNION ALL SELECT 'sequence', sequence_name, 'SEQUENCE {db}.main.{0}' FROM duckdb_sequences() WHERE database_name = $db
+UNION ALL SELECT 'type', type_name, 'TYPE {db}.main.{0}' FROM duckdb_types() WHERE database_name = $db AND NOT internal
+UNION ALL SELECT 'constraint', table_name || ': ' || coalesce(constraint_text, ''), '' FROM duckdb_constraints()
+    WHERE database_name = $db
+UNION ALL SELECT 'default', table_name || '.' || column_name, '' FROM duckdb_columns()
+    WHERE database_name = $db AND NOT internal AND column_default IS NOT NULL
+ORDER BY ALL
+"""
+"""What a database may hold beside tables and views: its kind, its name, and how it is dropped (empty: not alone)."""
+
+
+def foreign_objects(connection: duckdb.DuckDBPyConnection, database: str) -> list[str]:
+    """What an attached database holds that none of ours does, tables and views apart; as in "macro 'lower'".
+
+    The connection is to a database of our own making: in one that may hold such objects no answer can be trusted.
+    """
+    rows = connection.execute(_NOT_OURS, {"db": database}).fetchall()
+    return [f"{what} {name!r}" for what, name, _ in rows]
+
+
+def take_out_foreign(path: Path) -> None:
+    """Drop from a database what `foreign_objects` finds, as far as that goes. Raises DiskError, StoreError."""
+    try:
+        with attached(path, read_only=False) as connection:
+            for _, name, drop in connection.execute(_NOT_OURS, {"db": "kept"}).fetchall():
+                quoted = '"' + name.replace('"', '""') + '"'
+                with suppress(duckdb.CatalogException, duckdb.DependencyException):  # gone with another, or in use
+                    if drop:
+                        connection.execute("DROP " + drop.replace("{db}", "kept").replace("{0}", quoted))
+    except duckdb.Error as error:
+        raise store_error(error, path) from None
+
+
+@contextmanager
+def attached(path: Path, *, read_only: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to an empty database in memory, to which the one at `path` is attached as `kept`."""
+    with duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}) as con:
+        attach(con, path, "kept", read_only=read_only)
+        yield con
+
+
+def attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str, *, read_only: bool = True) -> None:
+    """Attach a database under a name of our own. Raises duckdb.Error."""
+    quoted = str(path).replace("'", "''")  # ATTACH takes no parameters
+    connection.execute(f"ATTACH '{quoted}' AS {name} ({'READ_ONLY' if read_only else 'READ_WRITE'})")
 
 
 @dataclass(slots=True)
@@ -104,7 +161,12 @@ def _compare(data: Path, fresh: Store, report: Report, validator: Validator, out
     found = VerifyReport()
     end: tuple[int, int] | None = None
     with _problem(data / STORE, found):
-        end = _attach(fresh.connection, data / STORE)
+        attach(fresh.connection, data / STORE, "kept")
+        found.problems += [
+            f"the work database: there is a {foreign}, which is none of ours: make it again with `gatewatch rebuild`"
+            for foreign in foreign_objects(fresh.connection, "kept")
+        ]
+        end = _known_to(fresh.connection, data / STORE)
     tree = TreeCheck(data / LEDGER, outside, data=data, copied=False)
     whole = _hash(Segments(data / LEDGER), fresh, end, report, validator, found, tree)
     take_over(found, tree, whole)
@@ -138,10 +200,8 @@ def _problem(path: Path, found: VerifyReport) -> Iterator[None]:
         found.problems.append(str(known))
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, int]:
-    """Attach the database as `kept`: the (segment, offset) to which it knows the ledger. Raises StoreError."""
-    quoted = str(path).replace("'", "''")  # ATTACH takes no parameters
-    connection.execute(f"ATTACH '{quoted}' AS kept (READ_ONLY)")
+def _known_to(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, int]:
+    """The (segment, offset) to which the database that is attached as `kept` knows the ledger. Raises StoreError."""
     check_version(connection, path, "kept")
     query = "SELECT segment, segment_offset + bytes FROM kept.batches ORDER BY batch_id DESC LIMIT 1"
     return next(iter(connection.execute(query).fetchall()), (1, 0))
@@ -209,6 +269,11 @@ def bring_up_to_date(ledger: Segments, store: Store, validator: Validator | None
     except LedgerError:
         if not is_torn(ledger, after, place.leaf):
             raise
+
+
+def replay_first(chunks: int, ledger: Segments, store: Store) -> None:
+    """Bring the ledger's first chunks into an empty store. Raises LedgerError, StoreError, DiskError."""
+    deque(replay(islice(in_sequence(ledger.read(), ledger), chunks), store, RowValidator()), maxlen=0)
 
 
 def is_torn(ledger: Segments, after: tuple[int, int], leaf: int) -> bool:

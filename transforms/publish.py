@@ -21,6 +21,7 @@ import duckdb
 
 from ingest.ledger.files import fsync_path
 from ingest.ledger.tables import BATCHES, GAPS, QUARANTINE, RETRIES, SOURCES, VERIFICATIONS
+from ingest.verify import attached, foreign_objects
 from schemas.columns import EVENT_COLUMNS
 from schemas.policy import Policy
 from schemas.policy_tables import policy_tables
@@ -92,7 +93,7 @@ def publish(con: duckdb.DuckDBPyConnection, work: Path, data: Path, about: About
     """Write the next snapshot of the work database and point ``<data>/gatewatch.duckdb`` at it.
 
     `con` is the writer's connection to `work`, between transactions. Returns the versioned file. A crash at any point
-    leaves the former snapshot in place. Raises PublishError (disk full, no permission).
+    leaves the former snapshot in place. Raises PublishError (disk full, no permission, a macro or the like in `work`).
     """
     folder = data / "published"
     number = max((n for n, _ in _versions(folder)), default=0) + 1
@@ -104,6 +105,7 @@ def publish(con: duckdb.DuckDBPyConnection, work: Path, data: Path, about: About
             leftover.unlink()
         con.execute("CHECKPOINT")
         shutil.copyfile(work, draft)
+        _refuse_foreign(draft, work)
         _prepare(draft, number, about)
         fsync_path(draft)
         draft.rename(target)
@@ -112,6 +114,9 @@ def publish(con: duckdb.DuckDBPyConnection, work: Path, data: Path, about: About
         fsync_path(data)
         for _, old in sorted(_versions(folder))[:-KEPT]:
             old.unlink()
+    except PublishError:
+        draft.unlink(missing_ok=True)
+        raise
     except (OSError, duckdb.IOException, duckdb.FatalException) as error:  # fatal: a checkpoint that found no room
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
@@ -120,6 +125,17 @@ def publish(con: duckdb.DuckDBPyConnection, work: Path, data: Path, about: About
             f"cannot publish a snapshot in {folder}: {told}; free space or mend the permissions"
         ) from error
     return target
+
+
+def _refuse_foreign(draft: Path, work: Path) -> None:
+    """Raise PublishError where something may have falsified the tables, and would falsify what readers ask them."""
+    with attached(draft) as con:
+        foreign = foreign_objects(con, "kept")
+    if foreign:
+        raise PublishError(
+            f"{work} holds a {foreign[0]}, which is none of ours and may have falsified its tables: nothing was "
+            "published; make it again with `gatewatch rebuild`"
+        )
 
 
 def _versions(folder: Path) -> list[tuple[int, Path]]:
@@ -175,9 +191,11 @@ def _settle(con: duckdb.DuckDBPyConnection, public: Mapping[str, str]) -> None:
             con.execute(f'CREATE TABLE "settled" AS SELECT * FROM "{relation.name}"')  # noqa: S608 - our own names
             con.execute(f'DROP VIEW "{relation.name}"')
             con.execute(f'ALTER TABLE "settled" RENAME TO "{relation.name}"')
+    for (name,) in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
+        con.execute(f"DROP VIEW {_quoted(name)}")
     there = con.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
     for name in sorted({row[0] for row in there} - set(public)):
-        con.execute(f'DROP TABLE "{name}"')
+        con.execute(f"DROP TABLE {_quoted(name)}")
     for (name,) in con.execute(
         "SELECT table_name FROM duckdb_columns() WHERE column_name = $name AND NOT internal", {"name": NOT_PUBLIC}
     ).fetchall():
@@ -197,6 +215,11 @@ def _comment_columns(con: duckdb.DuckDBPyConnection) -> None:
         text = comments.get(table, {}).get(column) or everywhere.get(column)
         if text and table in tables:
             con.execute(f'COMMENT ON COLUMN "{table}"."{column}" IS {_literal(text)}')
+
+
+def _quoted(name: str) -> str:
+    # Not always one of our own: somebody may have put anything there.
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(text: str) -> str:

@@ -13,20 +13,42 @@ from gatewatch.errors import InputError
 from gatewatch.output import cell, clean, count_of, emit_json, emit_rows, say
 from gatewatch.reading import rows, snapshot
 from gatewatch.work import Signing, retry_and_publish
-from ingest.retry import Rejected, rejected_lines
+from ingest.retry import FIRST_LINES, Rejected, rejected_lines
+from schemas.policy import suggestion
 
 REASONS = (
     "not_json", "not_an_object", "unknown_kind", "schema", "event_conflict", "line_too_long", "encoding", "dialect",
 )  # fmt: skip
 
-_LIST = """
-SELECT q.quarantine_id, q.reason, q.source, q.position, q.received_at, q.errors
+_LIST = (
+    "WITH RECURSIVE"  # noqa: S608 - both parts are constants
+    + FIRST_LINES
+    + """,
+
+tries AS (
+    SELECT r.quarantine_id, arg_max(r.outcome, r.seq) AS outcome
+    FROM retries AS r
+    GROUP BY r.quarantine_id
+)
+
+SELECT
+    q.quarantine_id,
+    q.reason,
+    coalesce(f.source, q.source) AS source,
+    coalesce(f.position, q.position) AS position,
+    q.received_at,
+    q.errors,
+    CASE WHEN f.seq IS NOT NULL THEN q.position END AS retry_of,
+    t.outcome AS tried_again
 FROM quarantine AS q
+LEFT JOIN first_lines AS f ON f.seq = q.seq
+LEFT JOIN tries AS t ON t.quarantine_id = q.quarantine_id
 WHERE ($reason IS NULL OR q.reason = $reason)
-    AND ($all OR q.quarantine_id NOT IN (SELECT r.quarantine_id FROM retries AS r))
+    AND ($all OR t.quarantine_id IS NULL)
 ORDER BY q.seq
 LIMIT $limit
 """
+)
 _HISTORY = """
 SELECT r.received_at, r.dialect, r.outcome, e.event_id, n.quarantine_id
 FROM retries AS r
@@ -49,12 +71,15 @@ def quarantine() -> None:
 
 @quarantine.command("list")
 @reason_option
-@click.option("--all", "everything", is_flag=True, help="Also those that were tried again.")
+@click.option("--all", "everything", is_flag=True, help="Also those that were tried again, and their outcome.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="At most so many.")
 @json_option
 @pass_context
 def list_(context: Context, reason: str | None, everything: bool, limit: int, as_json: bool) -> None:
-    """List rejected lines that were not tried again since."""
+    """List rejected lines that were not tried again since.
+
+    A line that was rejected again is listed by where it first came from; retry_of is the line that was tried.
+    """
     with snapshot(context.data) as con:
         result = con.execute(_LIST, {"reason": reason, "all": everything, "limit": limit})
         names = [column[0] for column in result.description or ()]
@@ -121,6 +146,8 @@ def retry_(
 
     def choose(con: duckdb.DuckDBPyConnection) -> list[Rejected]:
         nonlocal too_long
+        if source is not None:
+            _known(con, source)
         found = rejected_lines(con, quarantine_ids, reason, source)
         kept = [one for one in found if one.kept]
         _complain(quarantine_ids, found, kept)
@@ -145,6 +172,14 @@ def retry_(
         print_reasons(accounting)
     if too_long:
         say(f"{count_of(too_long, 'line')} left out: too long to be kept, so that only the producer can send it again")
+
+
+def _known(con: duckdb.DuckDBPyConnection, source: str) -> None:
+    """Raise InputError for a source that nothing was ever rejected from: its name is misspelt, perhaps."""
+    names = [name for (name,) in con.execute("SELECT DISTINCT source FROM quarantine ORDER BY source").fetchall()]
+    if source not in names:
+        hint = suggestion(source, names) or "; `gatewatch quarantine list --all` lists them"
+        raise InputError(f"no line from a source {clean(source)} was rejected{clean(hint)}")
 
 
 def _complain(ids: tuple[str, ...], found: list[Rejected], kept: list[Rejected]) -> None:

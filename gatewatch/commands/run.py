@@ -6,7 +6,9 @@ import click
 
 from gatewatch.commands.ingest import policy_option
 from gatewatch.context import Context, pass_context
+from gatewatch.metrics_server import refuse_remote
 from gatewatch.service.start import run_service
+from gatewatch.settings import listen_address
 
 
 @click.command()
@@ -18,4 +20,7 @@ def run(context: Context, policy: str | None, once: bool) -> None:
 
     SIGHUP reads the policy again. /metrics and /healthz are on loopback.
     """
+    metrics = context.settings.metrics
+    if metrics.listen:  # also with --once, which serves none: who tries a configuration wants to know
+        refuse_remote(listen_address(metrics.listen)[0], allow_remote=metrics.allow_remote)
     run_service(context.data, context.settings, choice=policy or context.policy, rules=context.rules, once=once)

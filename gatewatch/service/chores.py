@@ -193,8 +193,8 @@ class Chores:
             return
         self._report.metrics.handed_out(arrived=outcome.arrived, failed=len(outcome.problems))
         if outcome.problems:
-            more = f" (and {len(outcome.problems) - 1} more)" if len(outcome.problems) > 1 else ""
-            self._report.trouble("handing out", f"{outcome.problems[0]}{more}", failing=False)
+            # Every place by its name: one that is down for good must not hide another.
+            self._report.trouble("handing out", "; ".join(outcome.problems), failing=False)
         else:
             self._report.over("handing out", "the newest checkpoint is everywhere")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gatewatch.service.clock import Clock
@@ -121,13 +121,18 @@ class Fleet:
                 found[member.label] = sum(waiting.values())
         return found
 
-    def troubles(self) -> dict[str, str]:
-        """Why nothing can be read from a source just now, by label."""
-        return {
-            member.label: member.source.trouble
-            for member in self.running
-            if member.source is not None and member.source.trouble is not None
-        }
+    def troubles(self) -> dict[str, Mapping[str, str]]:
+        """What cannot be read from a source just now and why, by label and by what it is about (`LiveSource`)."""
+        troubles = {member.label: member.source.troubles for member in self.running if member.source is not None}
+        return {label: faults for label, faults in troubles.items() if faults}
+
+    def away(self) -> frozenset[str]:
+        """The labels of the sources from which nothing at all can be read just now."""
+        return frozenset(one.label for one in self.running if one.source is not None and one.source.away)
+
+    def unreadable(self) -> dict[str, int]:
+        """How many files and folders cannot be read, by label."""
+        return {member.label: member.source.unreadable for member in self.running if member.source is not None}
 
     def close(self) -> None:
         """Give everything back; `open` makes the sources anew."""

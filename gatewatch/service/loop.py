@@ -185,13 +185,14 @@ class Service:
         patience = max(ONCE_PATIENCE_SECONDS[member.unit] for member in self._fleet.running if member.label in away)
         return self._quiet_rounds >= QUIET_ROUNDS and now - self._reachable >= patience
 
-    def _away(self) -> dict[str, str]:
+    def _away(self) -> dict[str, list[str]]:
         """Why something may be missing of what `once` should have read, by label."""
-        troubles, lag = self._fleet.troubles(), self._fleet.lag()
+        troubles = {label: list(faults.values()) for label, faults in self._fleet.troubles().items()}
+        lag = self._fleet.lag()
         for member in self._fleet.running:
             # Of files that were found nothing is left after a quiet round; a broker may not have answered yet.
             if member.unit == "messages" and lag.get(member.label) != 0:
-                troubles.setdefault(member.label, "not all messages have come yet")
+                troubles.setdefault(member.label, ["not all messages have come yet"])
         return troubles
 
     def _sign_off(self) -> None:
@@ -199,7 +200,10 @@ class Service:
         failed = self.chores.finish()
         if self._writing.tries and not self._failed_in_chores:
             failed = failed or [self._last_error]
-        away = [f"{label}: {text}" for label, text in self._away().items()] if self._once and not failed else []
+        if self._once:
+            self._report.sources(self._fleet)
+        faults = self._away() if self._once and not failed else {}
+        away = [f"{label}: {text}" for label, texts in faults.items() for text in texts]
         stopped = [f"{member.label}: {member.stopped}" for member in self._fleet.members if member.stopped]
         self._fleet.close()
         self._engine.close()
@@ -213,7 +217,8 @@ class Service:
         if stopped and (self._once or not self._fleet.running):
             raise OperationError(f"{'' if self._once else 'no source is left: '}{stopped[0]}")
         if away and not self._orders.stop.is_set():
-            raise OperationError(f"not everything was read: {away[0]}")
+            more = f" (and {len(away) - 1} more, all in the log)" if len(away) > 1 else ""
+            raise OperationError(f"not everything was read: {away[0]}{more}")
 
     def _reason(self) -> str:
         if self._orders.stop.is_set():

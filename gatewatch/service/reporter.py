@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,7 +15,7 @@ from gatewatch.service.log import Log
 from gatewatch.service.status import Status
 from gatewatch.times import spell_length
 from ingest.accounting import Accounting
-from ingest.lines import Received
+from ingest.lines import Received, readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +71,42 @@ class Reporter:
             member.label: "stopped" if member.stopped else "trouble" if member.label in troubles else "up"
             for member in fleet.members
         }
+        self.status.away = fleet.away()
+        self.status.unreadable = fleet.unreadable()
         for member in fleet.members:
-            key = f"source {member.label}"
             if member.stopped is not None:
-                continue
-            if member.label in troubles:
-                self.trouble(key, f"{member.label}: {troubles[member.label]}", failing=False)
+                self._forget(member)
             elif member.source is not None:
-                self.over(key, f"{member.label}: can be read again")
+                self._source(member.label, troubles.get(member.label, {}))
+
+    def _source(self, label: str, troubles: Mapping[str, str]) -> None:
+        """Each fault of a source by itself: of several none hides another."""
+        prefix = _prefix(label)
+        for key in self.status.keys(prefix):
+            about = key.removeprefix(prefix)
+            if about not in troubles:
+                self.over(key, f"{label}: {f'{readable(about)} ' if about else ''}can be read again")
+        for about, why in troubles.items():
+            self.trouble(prefix + about, f"{label}: {why}", failing=False)
+
+    def _forget(self, member: Member) -> None:
+        """Nothing is known any more of the faults of a source that is not read."""
+        for key in self.status.keys(_prefix(member.label)):
+            self.status.over(key)
 
     def gave_up(self, member: Member) -> None:
         """A source cannot go on; the others do."""
+        self._forget(member)
         self.trouble(
             f"source {member.label}",
             f"{member.label}: {member.stopped}",
             failing=True,
             told=f"{member.label} is not read any more: {member.stopped}; mend it, then start gatewatch again",
         )
+
+
+def _prefix(label: str) -> str:
+    return f"source {label}\0"
 
 
 def sum_of(accounting: Accounting) -> str:

@@ -45,7 +45,7 @@ def run_service(data: Path, settings: Settings, *, choice: str | None, rules: Pa
     orders = Orders()
     clock, log = SystemClock(orders.stop), Log()
     engine = Engine(data, choice=choice, rules=rules, checkpoints=settings.checkpoints, kafka=settings.kafka)
-    members = _members(settings)
+    members = _members(settings, data)
     status = Status(clock.utc())
     metrics = Metrics(status, {member.label: member.unit for member in members}, clock.utc)
     report = Reporter(clock, log, status, metrics)
@@ -78,7 +78,7 @@ def _intervals(settings: Settings) -> Intervals:
     )
 
 
-def _members(settings: Settings) -> list[Member]:
+def _members(settings: Settings, data: Path) -> list[Member]:
     """The configured sources, each under a label of its own."""
     members: list[Member] = []
     for source in settings.sources:
@@ -90,7 +90,7 @@ def _members(settings: Settings) -> list[Member]:
             assert settings.kafka is not None  # noqa: S101 - load_settings has seen to it
             members.append(Member(unique, "messages", _kafka(source, settings.kafka)))
         else:
-            members.append(Member(unique, "bytes", _tail(source)))
+            members.append(Member(unique, "bytes", _tail(source, data)))
     return members
 
 
@@ -101,8 +101,8 @@ def _label(source: SourceSettings) -> str:
     return f"{source.type}:{source.name}" if source.name else f"{source.type}:{readable(names[0])}{more}"
 
 
-def _tail(settings: TailSettings) -> Maker:
-    return lambda positions, claims: TailSource(settings, positions, claims)
+def _tail(settings: TailSettings, data: Path) -> Maker:
+    return lambda positions, claims: TailSource(settings, positions, claims, data=data)
 
 
 def _kafka(settings: KafkaSettings, connection: KafkaConnection) -> Maker:

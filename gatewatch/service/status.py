@@ -17,6 +17,9 @@ history may take minutes and end well, which is no reason to have the process ki
 _MAY_TAKE_LONG = frozenset({"opening the data directory", "judging", "publishing"})
 _TAKES_LONG = frozenset({"verifying"})
 
+MOST_REASONS = 100
+"""Most reasons of `/healthz`: more is nothing that anybody reads there, and each is in the log."""
+
 TELL_AGAIN = timedelta(minutes=1)
 
 
@@ -37,6 +40,10 @@ class Status:
     started_at: datetime
     sources: Mapping[str, str] = field(default_factory=dict)
     """``up``, ``trouble`` or ``stopped``, by label."""
+    away: frozenset[str] = frozenset()
+    """The labels from which nothing at all can be read; others in trouble are read except for what it is about."""
+    unreadable: Mapping[str, int] = field(default_factory=dict)
+    """Files and folders that are there and cannot be read, by label."""
     lag: Mapping[str, int] = field(default_factory=dict)
     findings: Mapping[str, int] = field(default_factory=dict)
     """Open findings by severity."""
@@ -66,6 +73,11 @@ class Status:
         with self._lock:
             return self._problems.pop(key, None)
 
+    def keys(self, prefix: str) -> list[str]:
+        """The names that begin so and under which there is a problem."""
+        with self._lock:
+            return [key for key in self._problems if key.startswith(prefix)]
+
     def problems(self) -> list[Problem]:
         """The problems of now, the oldest first."""
         with self._lock:
@@ -79,10 +91,12 @@ class Status:
             slow = f"{step[0]} has taken more than {STUCK_SECONDS / 60:.0f} minutes"
             problems.append(Problem(slow, step[1], step[0] not in _MAY_TAKE_LONG, now))
         failing = any(problem.failing for problem in problems)
+        problems.sort(key=lambda problem: not problem.failing)  # none of those is left out for a file among thousands
+        more = [f"{len(problems) - MOST_REASONS} more, all in the log"] if len(problems) > MOST_REASONS else []
         published = self.published_at
         return {
             "status": "failing" if failing else "degraded" if problems else "ok",
-            "reasons": [problem.text for problem in problems],
+            "reasons": [problem.text for problem in problems[:MOST_REASONS]] + more,
             "snapshot_age_seconds": None if published is None else max(0.0, (now - published).total_seconds()),
             "sources": dict(self.sources),
             "started_at": f"{self.started_at.isoformat(timespec='seconds')}Z",

@@ -29,6 +29,9 @@ _TORN = re.compile(rb"(|[^\n]+(\n[0-9]*(\n[A-Za-z0-9+/]*=?(\n(\n[^\n]*)?)?)?)?)"
 
 
 def _address(url: str) -> str:
+    # Not shown, since the path may be a secret. HTTP could not carry it, and a client would say so with the path in it.
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise ValueError("holds a space, a control character or a letter outside ASCII; write it as %20 and the like")
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port

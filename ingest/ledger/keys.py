@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from ingest.errors import CheckpointError, disk_error
@@ -14,6 +15,12 @@ KEYS = "keys"
 
 PRIVATE, PUBLIC = "signing.key", "signing.pub"
 _MOST_BYTES = 64 << 10
+_SECRET = "PRIVATE+KEY"  # noqa: S105 - what a key begins with
+_LONGEST_PATH = 4096
+_WANTED = f"give the file {PUBLIC}, or what it says"
+
+_TOO_OPEN = stat.S_IWGRP | stat.S_IRWXO
+"""A group may read the key, as it has to where a secret is mounted for a service; nobody else, and nobody may write."""
 
 
 def make_keys(folder: Path, name: str) -> SignerKey:
@@ -47,29 +54,46 @@ def _write(path: Path, content: str, mode: int) -> None:
 
 
 def signer_key(path: Path) -> SignerKey:
-    """The private key in a file. Raises CheckpointError, whose text never shows the key."""
+    """The private key in a file that only its owner (and its group, to read) can open.
+
+    Raises CheckpointError, whose text never shows the key.
+    """
     try:
-        return SignerKey.parse(_content(path, "private key").strip())
+        key = SignerKey.parse(_content(path, "private key").strip())
     except BadNote as error:
         raise CheckpointError(f"{path} holds no private key ({error}): `gatewatch keys init` makes one") from None
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & _TOO_OPEN:
+        raise CheckpointError(
+            f"{path} is open to other users (mode {mode:04o}), who could sign another history: `chmod 600 {path}`, "
+            "and make a new key if somebody may have read it"
+        )
+    return key
 
 
 def verifier_keys(given: str) -> list[VerifierKey]:
-    """The public keys that this is: one written out, or a file with one on each line. Raises CheckpointError."""
+    """The public keys that this is: one written out, or a file with one on each line.
+
+    Raises CheckpointError, whose text shows no key: what was given may be a private one by mistake.
+    """
+    if _SECRET in given.upper() and not os.path.exists(given):  # noqa: PTH110 - a key is no path
+        raise CheckpointError(f"that is a private key, and the public key is wanted: {_WANTED}")
     try:
         return [VerifierKey.parse(given)]
     except BadNote as error:
         if given.count("+") >= 2 and not os.path.exists(given):  # noqa: PTH110 - a key is no path
-            raise CheckpointError(f"{given[:200]} is neither a file nor a public key ({error})") from None
-    lines = _content(Path(given), "public key").split()
+            shown = "+".join(given[:200].split("+")[:2])
+            raise CheckpointError(f"{shown}+… is neither a file nor a public key ({error}): {_WANTED}") from None
+    content = _content(Path(given), "public key")
+    if _SECRET in content.upper():
+        raise CheckpointError(f"{given} holds a private key, and the public key is wanted: {_WANTED}")
+    lines = content.split()
     try:
         keys = [VerifierKey.parse(line) for line in lines]
     except BadNote as error:
-        raise CheckpointError(
-            f"{given} holds no public key ({error}): give the file {PUBLIC}, or what it says"
-        ) from None
+        raise CheckpointError(f"{given} holds no public key ({error}): {_WANTED}") from None
     if not keys:
-        raise CheckpointError(f"{given} holds no public key: give the file {PUBLIC}, or what it says")
+        raise CheckpointError(f"{given} holds no public key: {_WANTED}")
     return keys
 
 
@@ -90,6 +114,11 @@ def _content(path: Path, what: str) -> str:
         with path.open("rb") as file:
             return file.read(_MOST_BYTES).decode("utf-8", "replace")
     except FileNotFoundError:
+        if _SECRET in str(path).upper():
+            raise CheckpointError(f"a private key stands where the file of the {what} has to be named") from None
         raise CheckpointError(f"{path} does not exist: name the file of the {what}") from None
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path} cannot be read ({error})") from None
+        why = (error.strerror or type(error).__name__).lower() if isinstance(error, OSError) else "it is no path"
+        if _SECRET in str(path).upper() or len(str(path)) > _LONGEST_PATH:
+            raise CheckpointError(f"what stands for the file of the {what} cannot be read ({why})") from None
+        raise CheckpointError(f"{path} cannot be read ({why})") from None

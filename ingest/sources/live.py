@@ -6,6 +6,7 @@ chunk carries, which the pipeline stores in the transaction of its lines: a sour
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from ingest.lines import Received
@@ -22,8 +23,19 @@ class LiveSource(Protocol):
         """What logs and metrics call it."""
 
     @property
-    def trouble(self) -> str | None:
-        """Why nothing can be read just now, in a sentence, while that lasts: the broker or the folder is away."""
+    def troubles(self) -> Mapping[str, str]:
+        """What cannot be read just now and why, a sentence each, by what it is about: a path, or "" for all of it.
+
+        Each lasts for as long as it is here: the broker or the folder is away, a file may not be read.
+        """
+
+    @property
+    def away(self) -> bool:
+        """Whether nothing at all can be read just now."""
+
+    @property
+    def unreadable(self) -> int:
+        """How many files or folders are there and cannot be read; 0 of what has none."""
 
     def poll(self, wait: float) -> list[Received]:
         """What has come, waiting up to `wait` seconds for the first of it; each item becomes one chunk.

@@ -13,6 +13,9 @@ from ingest.errors import SourceError, source_error
 from ingest.sources.decision_records import SUFFIXES, is_inside, is_record, record_files
 
 STDIN = "-"
+_OWN_FOLDERS = ("ledger", "published", "keys")
+_OWN_FILES = ("policy.toml", "lock")
+_OWN_DATABASES = ("work.duckdb", "gatewatch.duckdb")  # and what stands beside them: logs, new ones in the making
 _JSONL = (".jsonl", ".ndjson")
 _COMPRESSED = ("", ".gz", ".zst")
 JSONL_NAMES = tuple(name + suffix for name in _JSONL for suffix in _COMPRESSED)
@@ -44,24 +47,58 @@ Entry = JsonLines | Records
 Plan = list[Entry]
 
 
-def plan(paths: Sequence[str]) -> Plan:
+class OwnFiles:
+    """What gatewatch itself keeps in a data directory, which is no source: reading its ledger would make it longer.
+
+    Other files of that directory are sources like any others. Without a directory nothing is held.
+    """
+
+    def __init__(self, data: Path | None) -> None:
+        self._data = None if data is None else os.path.realpath(data)
+
+    def holds(self, path: str | Path) -> bool:
+        """Whether this path, links followed, is or would be one of them."""
+        if self._data is None:
+            return False
+        try:
+            real = os.path.realpath(path)
+        except ValueError:  # a NUL: no file is called so
+            return False
+        if not real.startswith(self._data.rstrip("/") + "/"):
+            return False
+        first, *deeper = real[len(self._data.rstrip("/")) + 1 :].split("/")
+        return first in _OWN_FOLDERS or (not deeper and (first in _OWN_FILES or first.startswith(_OWN_DATABASES)))
+
+    def refuse(self, path: str) -> None:
+        """Raise SourceError when somebody names one of them."""
+        if self.holds(path):
+            real = os.path.realpath(path)
+            in_ledger = self._data is not None and f"{real}/".startswith(f"{self._data.rstrip('/')}/ledger/")
+            fix = "use `gatewatch rebuild` or `gatewatch verify --ledger`" if in_ledger else "name other files"
+            raise SourceError(f"{path} is what gatewatch itself keeps in its data directory, and no source: {fix}")
+
+
+def plan(paths: Sequence[str], data: Path | None = None) -> Plan:
     """What the paths stand for, each once, in the given order; reads no content and writes nothing.
 
-    Raises SourceError for the first path that does not exist, cannot be listed, or holds nothing to read.
+    What gatewatch itself keeps in the directory `data` is left out. Raises SourceError for the first path that is part
+    of that, does not exist, cannot be listed, or holds nothing to read.
     """
     found: Plan = []
+    own = OwnFiles(data)
     for path in paths:
-        for entry in _expand(path):
+        for entry in _expand(path, own):
             if entry not in found:
                 found.append(entry)
     return found
 
 
-def _expand(path: str) -> Plan:
+def _expand(path: str, own: OwnFiles) -> Plan:
     if path == STDIN:
         return [JsonLines(STDIN)]
+    own.refuse(path)
     if Path(path).is_dir():
-        return _folder(path)
+        return _folder(path, own)
     if os.path.lexists(path):
         return [_file(path)]
     if glob.has_magic(path):
@@ -69,7 +106,10 @@ def _expand(path: str) -> Plan:
         files = sorted(match for match in matches if not Path(match).is_dir())
         if not files:
             raise SourceError(f"{path} matches no file: check the pattern")
-        return [_file(file) for file in files]
+        others = [file for file in files if not own.holds(file)]
+        if not others:
+            own.refuse(files[0])
+        return [_file(file) for file in others]
     raise SourceError(f"{path} does not exist: check the path")
 
 
@@ -87,16 +127,16 @@ def _file(path: str) -> Entry:
     return Records(Path(path).parent, [Path(path)])
 
 
-def _folder(path: str) -> Plan:
+def _folder(path: str, own: OwnFiles) -> Plan:
     found: Plan = []
     root = Path(path).resolve()
     for directory, folders, names in os.walk(path):
         folders.sort()
         for name in sorted(names):
             file = Path(directory, name)
-            if name.lower().endswith(JSONL_NAMES) and is_inside(file, root):
+            if name.lower().endswith(JSONL_NAMES) and is_inside(file, root) and not own.holds(file):
                 found.append(_file(str(file)))
-    records = record_files(Path(path))
+    records = [file for file in record_files(Path(path)) if not own.holds(file)]
     if (found and records) or any(map(is_record, records)):
         found.append(Records(Path(path), records))
     if not found:

@@ -89,6 +89,8 @@ def test_what_is_so_now(board: Board) -> None:
     status.committed_at = START
     status.ledger_bytes, status.ledger_chunks = 5_000, 12
     status.sources = {HOSTILE: "up", "kafka:t": "trouble"}
+    status.away = frozenset({"kafka:t"})
+    status.unreadable = {HOSTILE: 2, "kafka:t": 0}
     status.lag = {HOSTILE: 99, "kafka:t": 3}
     found = board.samples()
     assert found["gatewatch_open_findings", "critical"] == 2
@@ -99,8 +101,19 @@ def test_what_is_so_now(board: Board) -> None:
     assert (found["gatewatch_ledger_size_bytes",], found["gatewatch_ledger_chunks",]) == (5_000, 12)
     assert found["gatewatch_source_up", "kafka:t"] == 0
     assert found["gatewatch_source_trouble", "kafka:t"] == 1
+    assert found["gatewatch_source_unreadable_files", HOSTILE.encode("utf-8", "backslashreplace").decode()] == 2
+    assert ("gatewatch_source_unreadable_files", "kafka:t") not in found
     assert found["gatewatch_source_lag_messages", "kafka:t"] == 3
     assert ("gatewatch_source_lag_bytes", "kafka:t") not in found
+
+
+def test_a_source_of_which_a_part_cannot_be_read_is_up(board: Board) -> None:
+    """One broken file for ever must not hide that the others stop, nor page somebody every night."""
+    board.status.sources = {HOSTILE: "trouble", "kafka:t": "stopped"}
+    found = board.samples()
+    label = HOSTILE.encode("utf-8", "backslashreplace").decode()
+    assert (found["gatewatch_source_up", label], found["gatewatch_source_trouble", label]) == (1, 1)
+    assert (found["gatewatch_source_up", "kafka:t"], found["gatewatch_source_trouble", "kafka:t"]) == (0, 0)
 
 
 def test_a_hostile_name_of_a_file_is_one_label_value(board: Board) -> None:
@@ -249,10 +262,26 @@ def test_a_client_that_says_nothing_is_cut_off(board: Board, monkeypatch: pytest
             dribbling.sendall(b"x")
 
 
-def test_too_many_clients_do_not_take_the_threads(board: Board) -> None:
-    """Those over eight are turned away at once; when the others are gone, it answers again."""
+def test_clients_that_say_nothing_keep_nobody_out(board: Board) -> None:
+    """Sixteen connections of any local process made a probe fail, and a supervisor restart the service."""
     with contextlib.ExitStack() as stack:
-        for _ in range(8):
+        for _ in range(16):
+            stack.enter_context(socket.create_connection(board.address, timeout=30))
+        assert board.ask("/healthz")[0] == 200
+
+
+def test_a_client_is_cut_off_long_before_its_deadline_when_it_says_nothing(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics_server, "_DEADLINE_SECONDS", 1_000.0)
+    assert exchange(board, b"GET /metrics HTTP/1.1\r\n") == b""
+
+
+def test_too_many_clients_do_not_take_the_threads(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those over the limit are turned away at once; when the others are gone, it answers again."""
+    monkeypatch.setattr(metrics_server._Handler, "timeout", 30.0)
+    with contextlib.ExitStack() as stack:
+        for _ in range(metrics_server._AT_A_TIME):
             connection = stack.enter_context(socket.create_connection(board.address, timeout=30))
             connection.sendall(b"GET /metrics HTTP/1.1\r\n")
         refused = exchange(board, b"")

@@ -62,6 +62,36 @@ def test_the_history_of_a_line_is_shown(data: Path) -> None:
     assert (document["source"], document["position"], document["reason"]) == ("retry", "q3", "not_json")
 
 
+def test_a_line_that_is_rejected_again_keeps_where_it_came_from(data: Path) -> None:
+    """Twice over: whoever has to mend it looks for a file and a place in it, and not for `retry`, `q3`."""
+    for _ in range(2):
+        gatewatch("--data", data, "quarantine", "retry", "--reason", "not_json")
+    rows = gatewatch("--data", data, "quarantine", "list", "--all", "--json").json["quarantine"]
+    found = {row["quarantine_id"]: row for row in rows}
+    first = found["q3"]
+    assert first["source"].endswith("e.jsonl")
+    for name in ("q5", "q6"):
+        assert (found[name]["source"], found[name]["position"]) == (first["source"], first["position"])
+    assert [found[name]["retry_of"] for name in ("q3", "q5", "q6")] == [None, "q3", "q5"]
+    assert [found[name]["tried_again"] for name in ("q1", "q3", "q5", "q6")] == [
+        None,
+        "quarantined",
+        "quarantined",
+        None,
+    ]
+    again = gatewatch("--data", data, "quarantine", "retry", "--source", first["source"], "--reason", "not_json")
+    assert again.out.startswith("1 line tried again")
+
+
+def test_a_source_that_nothing_was_rejected_from(data: Path) -> None:
+    """`0 lines tried again` would read as if all were well."""
+    source = gatewatch("--data", data, "quarantine", "list", "--json").json["quarantine"][0]["source"]
+    result = gatewatch("--data", data, "quarantine", "retry", "--source", f"{source}x")
+    assert result.code == 2
+    assert result.complaint == f'no line from a source {source}x was rejected; did you mean "{source}"?'
+    assert listed(data) == ["q1", "q2", "q3", "q4"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -10,6 +10,7 @@ import pytest
 from gatewatch.errors import OperationError
 from gatewatch.service import fleet as fleet_module
 from gatewatch.service.engine import Engine
+from gatewatch.service.fleet import Member
 from ingest.errors import CheckpointError, DiskError, LedgerError, LockedError, StoreError
 from ingest.lines import Received, Source
 from ingest.pipeline import Pipeline
@@ -302,6 +303,50 @@ def test_a_broker_that_is_away_is_said_when_it_goes_and_when_it_is_back() -> Non
     assert [line for line in desk.lines("info") if line.startswith("jsonl:a")] == [
         "jsonl:a: can be read again after 1m 00s"
     ]
+
+
+def test_each_fault_of_a_source_is_said_when_it_begins_and_when_it_is_over() -> None:
+    """A file that stays broken hides neither a second one nor that that is mended; the source is up all the time."""
+    one, two = {"/l/1.gz": "/l/1.gz is broken"}, {"/l/2.gz": "/l/2.gz is broken"}
+    ups: list[float | None] = []
+    late: list[Desk] = []
+
+    def look() -> None:
+        ups.append(late[0].counted("source_up", source="jsonl:a"))
+        ups.append(late[0].counted("source_unreadable_files", source="jsonl:a"))
+
+    script = [Away(60, faults=one), Away(60, faults=one | two), Call(look), Away(60, faults=one), Lines([b"1"])]
+    late.append(desk_of([*script, Call(look)]))
+    desk = late[0].run()
+    assert desk.lines("warning") == ["jsonl:a: /l/1.gz is broken", "jsonl:a: /l/2.gz is broken"]
+    said = [line.split(" after ")[0] for line in desk.lines("info") if line.startswith("jsonl:a")]
+    assert said[0] == "jsonl:a: /l/2.gz can be read again"
+    assert ups[:2] == [1, 2]
+
+
+def test_a_source_that_is_given_up_while_it_is_in_trouble_is_said() -> None:
+    """Within the same minute; what was wrong before is over, as nothing is known of it any more."""
+    desk = desk_of([Lines([b"1"]), Pause(30)], {"b": [Away(5), Abort("it was made anew")]}).run()
+    assert desk.lines("warning") == ["jsonl:b: the broker does not answer"]
+    assert desk.lines("error")[0].startswith("jsonl:b is not read any more: it was made anew")
+    assert desk.status.health(desk.clock.utc())["reasons"] == ["jsonl:b: it was made anew"]
+
+
+def test_thousands_of_reasons_are_not_all_shown() -> None:
+    """What needs a person is shown first, each is in the log."""
+    faults = {f"/l/{number}": f"{number} is broken" for number in range(1_000)}
+    desk = desk_of([Away(30, faults=faults), Pause(0)], {"b": [Pause(10), Abort("lost")]})
+    shown: list[list[str]] = []
+    told = desk.report.gave_up
+
+    def gave_up(member: Member) -> None:
+        told(member)
+        shown.append(desk.status.health(desk.clock.utc())["reasons"])
+
+    desk.fleet._gave_up = gave_up
+    desk.run()
+    assert len(desk.lines("warning")) == 1_000
+    assert (shown[0][0], len(shown[0]), shown[0][-1]) == ("jsonl:b: lost", 101, "901 more, all in the log")
 
 
 def test_an_own_rule_that_fails_stops_the_judging_and_not_the_reading() -> None:

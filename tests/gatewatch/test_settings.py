@@ -139,7 +139,15 @@ def test_a_mistake_is_one_line_with_file_key_and_fix(text: str, said: str, file:
         ("GATEWATCH_RUN__REFRESH_INTERVL", "1s", 'knows no key "GATEWATCH_RUN__REFRESH_INTERVL"; did you mean "refr'),
         ("GATEWATCH_RUN__REFRESH_INTERVAL", "x", 'GATEWATCH_RUN__REFRESH_INTERVAL: "x" is no duration'),
         ("GATEWATCH_RUN_REFRESH_INTERVAL", "1s", "knows no GATEWATCH_RUN_REFRESH_INTERVAL; write GATEWATCH_RUN__REF"),
-        ("GATEWATCH_SOURCES", "logs/*.jsonl", 'error parsing value for field "sources"'),
+        ("GATEWATCH_SOURCES", "logs/*.jsonl", 'GATEWATCH_SOURCES: is no JSON; write a list, like [{"type": "jsonl", '),
+        ("GATEWATCH_RUN", "hunter2", 'GATEWATCH_RUN: is no JSON; write a table, like {"refresh_interval": …}, or '),
+        ("GATEWATCH_POLCY", "x", "knows no GATEWATCH_POLCY; did you mean GATEWATCH_POLICY?"),
+        ("gatewatch_polcy", "x", "knows no gatewatch_polcy; did you mean GATEWATCH_POLICY?"),
+        ("GATEWATCH_METRIC__LISTEN", "x", "knows no GATEWATCH_METRIC__LISTEN; did you mean GATEWATCH_METRICS__LISTEN?"),
+        ("GATEWATCH_DATA__DIR", "x", "knows no GATEWATCH_DATA__DIR"),
+        ("GATEWATCH_XYZZY", "1", "knows no GATEWATCH_XYZZY; known variables: GATEWATCH_DATA, GATEWATCH_POLICY, "),
+        ("GATEWATCH_DATA", "", "GATEWATCH_DATA: must not be empty; leave it out for the default"),
+        ("GATEWATCH_RULES", "", "GATEWATCH_RULES: must not be empty; leave it out for the default"),
         ("GATEWATCH_KAFKA__SASL_USERNAME", "u", "GATEWATCH_KAFKA__BOOTSTRAP_SERVERS: is missing"),
     ],
 )  # fmt: skip
@@ -151,6 +159,36 @@ def test_a_mistake_in_the_environment_names_the_variable(
     with pytest.raises(InputError) as caught:
         loaded(file, '[run]\npublish_interval = "2s"\n')
     assert str(caught.value).startswith(f"environment: {said}"), caught.value
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["GATEWATCH_FAULTS", "GATEWATCH_SERVICE_HOST", "GATEWATCH_PORT_9464_TCP_ADDR", "GATEWATCH_PAGE_SERVICE_PORT_HTTP"],
+)
+def test_variables_that_are_no_settings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the tests; and those that Kubernetes makes for a service, without which no container there would start."""
+    monkeypatch.setenv(name, "tcp://10.0.0.1:9464")
+    assert load_settings(None).data == Path("gatewatch-data")
+
+
+def test_metrics_can_be_turned_off_by_an_empty_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWATCH_METRICS__LISTEN", "")
+    assert load_settings(None).metrics.listen == ""
+
+
+def test_a_port_that_cannot_be_names_the_range() -> None:
+    for port in ("99999", "9" * 5_000):
+        with pytest.raises(ValueError, match="a port is a number from 0 to 65535"):
+            listen_address(f"127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("once", [[], ["--once"]])
+def test_an_address_for_everybody_is_refused_also_once(once: list[str], file: Path) -> None:
+    """Who tries a configuration with --once must not learn of it at the first start of the service."""
+    file.write_text('[metrics]\nlisten = "0.0.0.0:9464"\n' + FILES, encoding="utf-8")
+    result = gatewatch("--config", file, "run", *once)
+    assert result.code == 2
+    assert result.complaint.startswith("metrics.listen: 0.0.0.0 can be reached from other machines; ")
 
 
 @pytest.mark.parametrize("wrong", ["sasl_mechanism = 3", 'sasl_mechanism = "PLIAN"', "sasl_username = 3", "zzz = 1"])

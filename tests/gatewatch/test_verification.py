@@ -23,6 +23,7 @@ from tests.ingest.builders import ledger_bytes, lines
 from transforms.refresh import refresh
 
 THEN = datetime(2026, 7, 1, 12)  # noqa: DTZ001 - naive UTC, as the store has it
+LEFT_OUT = "not compared: the end of the snapshot's finding_history: a run was interrupted before it was published anew"
 JUDGED_AND_KILLED = """
 import os, sys
 from datetime import datetime
@@ -192,7 +193,10 @@ def test_lines_that_an_interrupted_run_left_unjudged_are_no_tampering(data: Path
         pipeline.ingest_paths([str(tmp_path / "more.jsonl")])
     first = gatewatch("--data", data, "verify")
     assert first.code == 0
-    assert "not compared: the snapshot: a run was interrupted before it was published anew" in first.out
+    assert (
+        "not compared: the end of the snapshot's finding_history: a run was interrupted before it was published anew"
+        in first.out
+    )
     second = gatewatch("--data", data, "verify", "--json")
     assert (second.code, second.json["left_out"], second.json["events"]) == (0, [], 6)
 
@@ -212,7 +216,10 @@ def test_a_snapshot_that_an_interrupted_run_left_behind_is_no_tampering(data: Pa
     assert (data / "work.duckdb.wal").exists()
     first = gatewatch("--data", data, "verify")
     assert first.code == 0, first.out
-    assert "not compared: the snapshot: a run was interrupted before it was published anew" in first.out
+    assert (
+        "not compared: the end of the snapshot's finding_history: a run was interrupted before it was published anew"
+        in first.out
+    )
     assert published(data, "SELECT count(*) FROM events") == [(6,)]
     assert gatewatch("--data", data, "verify", "--json").json["left_out"] == []
 
@@ -228,3 +235,72 @@ def test_the_work_database_is_compared_even_when_the_snapshot_is_old(data: Path,
     result = gatewatch("--data", data, "verify")
     assert result.code == 3
     assert "problem: the work database: policy_severity: " in result.out
+
+
+def tampered(path: Path, *statements: str) -> None:
+    """Do something to a database that only the service should write."""
+    with duckdb.connect(str(path.resolve())) as con:
+        for statement in statements:
+            con.execute(statement)
+
+
+HIDE_FINDINGS = "CREATE MACRO list_position(a, b) AS NULL"
+"""With it, no finding gets a severity that `check` asks for."""
+
+
+def test_a_macro_in_the_work_database_hides_nothing(data: Path) -> None:
+    """Not even its own finding; it never gets into a snapshot, and `rebuild` makes good what it falsified."""
+    tampered(data / "work.duckdb", HIDE_FINDINGS, "CREATE MACRO lower(x) AS 'hidden'", "CREATE SCHEMA s")
+    result = gatewatch("--data", data, "verify")
+    assert result.code == 3
+    assert "problem: the work database: there is a macro 'list_position', which is none of ours" in result.out
+    assert "problem: the work database: there is a schema 's', which is none of ours" in result.out
+    assert published(data, "SELECT count(*) FROM duckdb_functions() WHERE NOT internal") == [(0,)]
+    found = published(data, "SELECT count(*) FROM findings WHERE rule = 'ledger_tampered' AND status = 'open'")
+    assert found == [(3,)]
+    assert gatewatch("--data", data, "check").code == 1
+    assert gatewatch("--data", data, "rebuild").code == 0
+    assert gatewatch("--data", data, "verify").code == 0
+
+
+def test_nothing_is_published_of_what_a_macro_may_have_falsified(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "more.jsonl").write_bytes(lines("f"))
+    tampered(data / "work.duckdb", HIDE_FINDINGS)
+    before = (data / "gatewatch.duckdb").resolve()
+    result = gatewatch("--data", data, "ingest", tmp_path / "more.jsonl")
+    assert result.code != 0
+    assert "holds a macro 'list_position', which is none of ours" in result.err
+    assert (data / "gatewatch.duckdb").resolve() == before
+    assert [path.name for path in (data / "published").glob(".draft*")] == []
+
+
+@pytest.mark.parametrize("table", ["finding_history", "verifications", "batches"])
+def test_a_snapshot_is_compared_however_old_it_looks(table: str, data: Path, tmp_path: Path) -> None:
+    """Who takes the newest row of a table that grows does not get the findings past us."""
+    (tmp_path / "more.jsonl").write_bytes(lines("f"))
+    assert gatewatch("--data", data, "verify").code == 0
+    tampered(
+        data / "gatewatch.duckdb",
+        f"DELETE FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table})",
+        "INSERT INTO findings (finding_id) VALUES ('forged')",
+    )
+    result = gatewatch("--data", data, "verify")
+    assert result.code == 3
+    assert "problem: the snapshot: findings: 0 rows are missing or changed, 1 are not what" in result.out
+
+
+def test_an_older_snapshot_is_judged_as_what_it_was(data: Path, tmp_path: Path) -> None:
+    """In the place of the newest it is what an interrupted run leaves; with one row changed it is a forgery."""
+    (tmp_path / "more.jsonl").write_bytes(lines("f"))
+    old = (data / "gatewatch.duckdb").resolve()
+    kept = shutil.copy(old, tmp_path / "old.duckdb")
+    for changed in (False, True):
+        assert gatewatch("--data", data, "ingest", tmp_path / "more.jsonl").code == 0
+        newest = (data / "gatewatch.duckdb").resolve()
+        shutil.copyfile(kept, newest)
+        if changed:
+            tampered(newest, "INSERT INTO findings (finding_id) VALUES ('forged')")
+        result = gatewatch("--data", data, "verify")
+        assert result.code == (3 if changed else 0), result.out
+        assert ("problem: the snapshot: findings: " in result.out) is changed
+        assert "not compared: the end of the snapshot's finding_history: " in result.out

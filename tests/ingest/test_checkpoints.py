@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
+import os
 import threading
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -16,8 +20,8 @@ from ingest.checkpointer import Checkpointer, root_of
 from ingest.errors import CheckpointError
 from ingest.ledger import checkpoints as files
 from ingest.ledger.checkpoints import CheckpointSettings, read_kept, read_outside
-from ingest.ledger.keys import make_keys
-from ingest.ledger.note import VerifierKey, open_note
+from ingest.ledger.keys import make_keys, signer_key
+from ingest.ledger.note import Checkpoint, VerifierKey, open_note
 
 LEAVES = [hashlib.sha256(b"\x00%d" % number).hexdigest() for number in range(9)]
 
@@ -167,7 +171,7 @@ def test_a_write_that_fails_is_told_and_leaves_what_was_there(data: Path, monkey
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files.os, "pwrite", full)
+        patched.setattr(os, "pwrite", full)
         assert checkpointer.sign(state(5)) is None
         assert checkpointer.sign_problem is not None
         assert "no space left while writing" in checkpointer.sign_problem
@@ -249,8 +253,10 @@ def test_a_place_that_is_not_there_does_not_keep_others_from_getting_it(data: Pa
     checkpointer = Checkpointer(data, CheckpointSettings(files=[tmp_path / "no" / "folder", good]))
     checkpointer.sign(state(3))
     (problem,) = checkpointer.publish()
-    assert problem.startswith(f"the checkpoint did not reach {tmp_path / 'no' / 'folder'}: ")
-    assert "\n" not in problem
+    assert problem == (
+        f"the checkpoint did not reach {tmp_path / 'no' / 'folder'}: there is no folder {tmp_path / 'no'}: make it, or "
+        "mount what belongs there"
+    )
     assert read_outside(good)[0].checkpoint.size == 3
 
 
@@ -297,6 +303,66 @@ def test_evidence_outside_is_never_overwritten(case: str, data: Path, tmp_path: 
     assert outside.read_bytes() == there
 
 
+@pytest.mark.parametrize("name", ["checkpoint.new", "checkpoint"])
+def test_no_link_is_followed(name: str, data: Path, tmp_path: Path) -> None:
+    """Who can write the folder of a checkpoint must not be able to have another file of the service overwritten."""
+    victim, outside = tmp_path / "victim", tmp_path / "out" / "checkpoint"
+    outside.parent.mkdir()
+    victim.write_text("precious")
+    (outside.parent / name).symlink_to(victim)
+    checkpointer = Checkpointer(data, CheckpointSettings(files=[outside]))
+    checkpointer.sign(state(3))
+    problems = checkpointer.publish()
+    assert victim.read_text() == "precious"
+    if name == "checkpoint":
+        assert [problem.partition(": ")[2] for problem in problems] == [
+            "it is a symbolic link, which is not followed: name the file that it leads to"
+        ]
+    else:
+        assert problems == []
+        assert not outside.is_symlink()
+        assert read_outside(outside)[0].checkpoint.size == 3
+
+
+def test_a_write_that_fails_leaves_nothing_behind(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = tmp_path / "out" / "checkpoint"
+    outside.parent.mkdir()
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
+    with pytest.raises(CheckpointError, match=r"no space left in .*out: free some"):
+        publication.FilePlace(outside).hand_over(_signed(data), lambda _: True)
+    assert list(outside.parent.iterdir()) == []
+
+
+def _signed(data: Path) -> files.Signed:
+    note = signer_key(data / "keys" / "signing.key").sign(Checkpoint("log", 3, bytes(32)).text)
+    return files.Signed(Checkpoint("log", 3, bytes(32)), note)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        http.client.InvalidURL("URL can't contain '/hook/SECRET abc'"),
+        http.client.BadStatusLine("/hook/SECRET"),
+        ValueError("unknown url type: '/hook/SECRET'"),
+        OSError("https://example.com/hook/SECRET"),
+        urllib.error.URLError("https://example.com/hook/SECRET"),
+        RuntimeError("https://example.com/hook/SECRET"),
+    ],
+)
+def test_no_message_shows_the_path_of_a_webhook(error: Exception, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a library, or the other side, puts into its words."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(urllib.request.OpenerDirector, "open", fail)
+    checkpointer = Checkpointer(data, CheckpointSettings(webhooks=["https://example.com:8443/hook/SECRET"]))
+    checkpointer.sign(state(3))
+    (problem,) = checkpointer.publish()
+    assert problem.startswith("the checkpoint did not reach https://example.com:8443: ")
+    assert "SECRET" not in problem
+
+
 def test_a_topic_needs_brokers(data: Path) -> None:
     with pytest.raises(CheckpointError, match=r"\[checkpoints\] topic needs a \[kafka\] table"):
         Checkpointer(data, CheckpointSettings(topic="checkpoints"))
@@ -317,6 +383,15 @@ def test_a_topic_needs_brokers(data: Path) -> None:
 def test_addresses_that_are_refused(address: str) -> None:
     with pytest.raises(ValidationError, match=r"must begin with https://|is no address"):
         CheckpointSettings(webhooks=[address])
+
+
+@pytest.mark.parametrize("letter", [" ", "\t", "\n", "\x7f", "é", "\u2028"])
+def test_an_address_that_http_cannot_carry_is_refused_at_the_start_and_not_shown(letter: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        CheckpointSettings(webhooks=[f"https://example.com/hook/SECRET{letter}x"])
+    (problem,) = caught.value.errors()
+    assert "write it as %20" in problem["msg"]
+    assert "SECRET" not in problem["msg"]
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_no_message_shows_a_private_key(tmp_path: Path) -> None:
     ("given", "told"),
     [
         ("gone.pub", "gone.pub does not exist: name the file of the public key"),
-        ("log+00000000+AAAA", "log.00000000.AAAA is neither a file nor a public key"),
+        ("log+00000000+AAAA", "log.00000000.… is neither a file nor a public key"),
         ("empty.pub", "empty.pub holds no public key"),
         ("other.txt", "other.txt holds no public key"),
     ],
@@ -92,6 +92,39 @@ def test_an_unusable_public_key(given: str, told: str, tmp_path: Path, monkeypat
     with pytest.raises(CheckpointError, match=told) as caught:
         verifier_keys(given)
     assert "\n" not in str(caught.value)
+
+
+def test_a_private_key_in_the_place_of_the_public_one_is_not_shown(tmp_path: Path) -> None:
+    """`--key "$(cat signing.key)"`: what a terminal or the log of a CI run shows, others read."""
+    made = make_keys(tmp_path, "log")
+    secret = made.secret()
+    said = "the public key is wanted: give the file signing.pub, or what it says"
+    for given in (secret, f" {secret}\n", secret.lower(), f"x{secret}", str(tmp_path / "signing.key")):
+        with pytest.raises(CheckpointError) as caught:
+            verifier_keys(given)
+        assert said in str(caught.value)
+        assert secret[-20:].lower() not in str(caught.value).lower()
+    for read in (lambda: verifier_keys(secret[5:]), lambda: signer_key(tmp_path / secret)):
+        with pytest.raises(CheckpointError) as caught:
+            read()
+        assert secret[-20:] not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("mode", "fits"), [(0o600, True), (0o400, True), (0o640, True), (0o660, False), (0o604, False)]
+)
+def test_a_private_key_that_others_can_open_is_refused(mode: int, fits: bool, tmp_path: Path) -> None:
+    """Whoever has read it can sign another history; a group may read it, as where a secret is mounted for a service."""
+    made = make_keys(tmp_path, "log")
+    path = tmp_path / "signing.key"
+    path.chmod(mode)
+    if fits:
+        assert signer_key(path).secret() == made.secret()
+        return
+    with pytest.raises(CheckpointError) as caught:
+        signer_key(path)
+    assert str(caught.value).startswith(f"{path} is open to other users (mode 0{mode:o})")
+    assert f"`chmod 600 {path}`" in str(caught.value)
 
 
 def test_a_ledger_has_one_name(tmp_path: Path) -> None:

@@ -95,6 +95,34 @@ def test_links_are_not_followed_out_of_the_folder(tmp_path: Path, ingest: Ingest
     assert query(data, "SELECT decision_id FROM events") == [("IN",)]
 
 
+def test_what_gatewatch_keeps_itself_is_no_source(tmp_path: Path, data: Path, ingest: Ingest) -> None:
+    """Each run would read what the one before wrote into the ledger; other files in the data directory are read."""
+    (tmp_path / "a.jsonl").write_bytes(lines("a"))
+    assert ingest(tmp_path).accepted == 1
+    (data / "demo").mkdir()
+    (data / "demo" / "b.jsonl").write_bytes(lines("b"))
+    (tmp_path / "link.ndjson").symlink_to(data / "ledger" / "00000001.ndjson")
+    for argument, accepted in ((tmp_path, 1), (f"{tmp_path}/**/*.*json*", 0), (data, 0)):
+        found = ingest(argument)
+        assert (found.accepted, found.quarantined) == (accepted, 0)
+    with pytest.raises(SourceError, match="does not exist"):
+        ingest("a\0")
+    (data / "keys").mkdir()
+    for name, fix in (
+        ("data/ledger/00000001.ndjson", "use `gatewatch rebuild` or `gatewatch verify --ledger`"),
+        ("data/ledger", "use `gatewatch rebuild`"),
+        ("data/led*/*", "use `gatewatch rebuild`"),
+        ("link.ndjson", "use `gatewatch rebuild`"),
+        ("data/keys", "name other files"),
+        ("data/work.duckdb", "name other files"),
+    ):
+        with pytest.raises(SourceError, match="is what gatewatch itself keeps in its data directory") as raised:
+            ingest(tmp_path / name)
+        assert fix in str(raised.value)
+        assert "\n" not in str(raised.value)
+    assert query(data, "SELECT event_id FROM events ORDER BY 1") == [("a",), ("b",)]
+
+
 def test_one_broken_source_does_not_keep_the_others(tmp_path: Path, data: Path) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(b"no gzip")
     (tmp_path / "b.jsonl").write_bytes(line("b"))

@@ -17,6 +17,7 @@ import pytest
 import zstandard
 from pydantic import ValidationError
 
+from ingest.errors import SourceError
 from ingest.lines import MAX_CHUNK_BYTES, MAX_CHUNK_LINES, MAX_LINE_BYTES, OverLong
 from ingest.pipeline import Pipeline
 from ingest.sources.live import MAX_POLL_BYTES, LiveSource
@@ -233,6 +234,55 @@ def test_copytruncate(wide: bool, restarted: bool, file: Path) -> None:
     assert tail.later() == []
 
 
+def test_copytruncate_before_anything_was_read(file: Path) -> None:
+    """The copy is a source of its own, and a finished one: else its silence would be a finding, for ever."""
+    copy = Path(f"{file}.1")
+    copy.write_bytes(_nl(A, B))
+    file.write_bytes(b"")
+    tail = Tail(f"{file}*")
+    assert (tail.later(), tail.finals) == ([A, B], ["events.jsonl.1"])
+    append(file, _nl(C))
+    assert (tail.later(100), tail.finals) == ([C], [])
+    tail.restart()
+    assert (tail.later(100), tail.finals) == ([], [])
+    append(copy, _nl(D))  # somebody writes to it after all: it is open, and finished once more
+    assert (tail.later(), tail.finals) == ([D], ["events.jsonl.1"])
+
+
+@pytest.mark.parametrize("suffix", [".1", ".12", "-20260603", ".2026-06-03", "-20260603-101500", ".old", ".bak", "_3"])
+def test_a_rotated_piece_is_finished(suffix: str, file: Path) -> None:
+    """Half a line at its end may still become a whole one: until then it is not over."""
+    piece = Path(f"{file}{suffix}")
+    file.write_bytes(_nl(A))
+    piece.write_bytes(_nl(B) + C[:7])
+    tail = Tail(f"{file}*")
+    assert (sorted(tail.later(100)), tail.finals) == ([A, B], [])
+    append(piece, C[7:] + b"\n")
+    assert (tail.later(), tail.finals) == ([C], [piece.name])
+
+
+@pytest.mark.parametrize("name", ["events-2.jsonl", "events.jsonl.live", "other.jsonl.1", "events.jsonl2"])
+def test_a_file_of_another_producer_is_not_held_to_be_a_rotated_piece(name: str, file: Path) -> None:
+    """Its silence has to be told."""
+    file.write_bytes(_nl(A))
+    file.with_name(name).write_bytes(_nl(B))
+    tail = Tail(file.parent / "*")
+    assert (sorted(tail.later(100_000)), tail.finals) == ([A, B], [])
+
+
+@pytest.mark.parametrize("size", [2, 100])
+def test_a_backup_whose_original_goes_on_is_finished(size: int, file: Path) -> None:
+    """Whatever it is called; while both are the same, nobody can tell which one is written to."""
+    content = _nl(*(f"{number:040}".encode() for number in range(size)))
+    file.write_bytes(content)
+    file.with_name("saved.jsonl").write_bytes(content)
+    tail = Tail(file.parent / "*")
+    assert (len(tail.later(100)), tail.finals) == (2 * size, [])
+    append(file, _nl(A))
+    assert (tail.later(), tail.finals) == ([A], ["saved.jsonl"])
+    assert (tail.later(100_000), tail.finals) == ([], [])  # the original fell silent: that is no end
+
+
 def test_a_file_that_grew_past_the_old_position_after_it_was_emptied(file: Path) -> None:
     tail = Tail(file)
     file.write_bytes(_nl(A))
@@ -370,17 +420,18 @@ def test_folders_and_files_that_do_not_exist_yet(tmp_path: Path) -> None:
     folder = tmp_path / "later"
     tail = Tail(folder / "*" / "e.jsonl")
     assert tail.poll() == []
-    assert tail.source.trouble == f"no file matches {folder}/*/e.jsonl yet: check the path"
+    assert list(tail.source.troubles.values()) == [f"no file matches {folder}/*/e.jsonl yet: check the path"]
+    assert tail.source.away
     (folder / "x").mkdir(parents=True)
     (folder / "x" / "e.jsonl").write_bytes(b"")
     assert tail.poll() == []
-    assert tail.source.trouble is None
+    assert tail.source.troubles == {}
     append(folder / "x" / "e.jsonl", _nl(A))
     assert tail.poll() == [A]
     shutil.rmtree(folder)
     tail.later()
     assert tail.finals == ["e.jsonl"]
-    assert tail.source.trouble is None
+    assert tail.source.troubles == {}
 
 
 def test_a_file_that_may_not_be_read_does_not_keep_the_others_waiting(
@@ -398,10 +449,11 @@ def test_a_file_that_may_not_be_read_does_not_keep_the_others_waiting(
     file.write_bytes(_nl(A))
     file.with_name("other.jsonl").write_bytes(_nl(B))
     assert tail.poll() == [B]
-    assert tail.source.trouble == f"{file} cannot be read (permission denied): allow this user to read it"
+    why = f"{file} cannot be read (permission denied): allow this user to read it"
+    assert (tail.source.troubles, tail.source.away, tail.source.unreadable) == ({str(file): why}, False, 1)
     monkeypatch.undo()
     assert tail.poll() == [A]
-    assert tail.source.trouble is None
+    assert tail.source.troubles == {}
 
 
 def test_a_folder_that_may_not_be_listed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -417,9 +469,66 @@ def test_a_folder_that_may_not_be_listed(file: Path, monkeypatch: pytest.MonkeyP
     (file.parent.parent / "b.jsonl").write_bytes(_nl(B))
     monkeypatch.setattr(os, "scandir", refuse)
     assert tail.poll() == [B]
-    assert tail.source.trouble == f"{file.parent} cannot be read (permission denied): allow this user to read it"
+    why = f"{file.parent} cannot be read (permission denied): allow this user to read it"
+    assert tail.source.troubles == {str(file.parent): why}
     monkeypatch.undo()
     assert tail.poll() == [A]
+
+
+def test_every_fault_is_named(file: Path) -> None:
+    """One that lasts for ever hides no other; nothing at all can be read only when no file is left."""
+    broken = [file.with_name(f"{number}.jsonl.gz") for number in range(3)]
+    for path in broken:
+        path.write_bytes(b"no gzip")
+        os.utime(path, (1, 1))
+    tail = Tail(file.parent / "*")
+    tail.later()
+    assert set(tail.source.troubles) == {str(path) for path in broken}
+    assert all(path in why for path, why in tail.source.troubles.items())
+    assert (tail.source.away, tail.source.unreadable) == (True, 3)
+    file.write_bytes(_nl(A))
+    assert tail.poll() == [A]
+    assert (tail.source.away, tail.source.unreadable) == (False, 3)
+
+
+def test_what_gatewatch_keeps_itself_is_no_source(tmp_path: Path) -> None:
+    """Reading its ledger would make it longer, without end; other files in the data directory are read."""
+    data = tmp_path / "data"
+    for name in ("ledger/00000001.ndjson", "published/x.jsonl", "keys/y.jsonl", "work.duckdb.jsonl", "demo/e.jsonl"):
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        (data / name).write_bytes(_nl(name.encode() * 4))  # a file with less is looked at twice
+    (tmp_path / "lockers.jsonl").write_bytes(_nl(A))
+    (tmp_path / "link.jsonl").symlink_to(data / "ledger" / "00000001.ndjson")
+    (tmp_path / "linked").symlink_to(data)
+
+    def source(*paths: str) -> TailSource:
+        return TailSource(TailSettings(paths=list(paths)), Memory(), data=tmp_path / "linked")
+
+    for paths in ([str(tmp_path)], [f"{tmp_path}/**/*.*json*", f"{tmp_path}/linked/*/*"]):
+        found = source(*paths)
+        read = sorted(text for chunk in found.poll(0) for text in texts(chunk.lines))
+        assert read == [A.decode(), "demo/e.jsonl" * 4]
+        found.close()
+    found = source(f"{tmp_path}/data/led*/*")
+    assert found.poll(0) == []
+    assert "matches only what gatewatch itself keeps in its data directory: name other" in found.troubles[""]
+    found.close()
+    for named in ("data/ledger/*.ndjson", "linked/ledger", "link.jsonl"):
+        with pytest.raises(SourceError, match=r"keeps in its data directory, and no source: use `gatewatch rebuild`"):
+            source(f"{tmp_path}/{named}")
+
+
+def test_a_ledger_that_an_earlier_version_followed_is_left(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    segment = data / "ledger" / "00000001.ndjson"
+    segment.parent.mkdir(parents=True)
+    segment.write_bytes(_nl(A))
+    tail = Tail(tmp_path)
+    assert tail.poll() == [A]
+    append(segment, _nl(B))
+    found = TailSource(tail.settings, tail.memory, data=data)
+    assert found.poll(0) == []
+    found.close()
 
 
 def test_what_is_no_file_is_passed_over(file: Path) -> None:
@@ -432,7 +541,8 @@ def test_what_is_no_file_is_passed_over(file: Path) -> None:
     (file.parent / ".hidden.jsonl").write_bytes(_nl(B))
     file.write_bytes(_nl(A))
     assert tail.poll() == [A]
-    assert tail.source.trouble == f"{file.parent}/circle.jsonl cannot be read (too many levels of symbolic links)"
+    circle = f"{file.parent}/circle.jsonl"
+    assert tail.source.troubles == {circle: f"{circle} cannot be read (too many levels of symbolic links)"}
 
 
 def test_a_link_is_followed_and_where_it_leads_then(file: Path) -> None:
@@ -567,11 +677,12 @@ def test_a_broken_compressed_file_is_trouble_until_it_is_mended(file: Path) -> N
     tail = Tail(packed)
     first = tail.later()
     assert 0 < len(first) < 50_000
-    assert "is not a whole gzip file (it ends in the middle)" in (tail.source.trouble or "")
+    assert "is not a whole gzip file (it ends in the middle)" in tail.source.troubles[str(packed)]
+    assert (tail.source.away, tail.source.unreadable) == (True, 1)
     assert tail.later() == []
     packed.write_bytes(whole)
     assert first + tail.later() == content.split(b"\n")[:-1]
-    assert tail.source.trouble is None
+    assert tail.source.troubles == {}
 
 
 def test_polls_that_were_not_stored_are_repeated(file: Path) -> None:

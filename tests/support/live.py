@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -50,10 +50,11 @@ class Pause:
 
 @dataclass(frozen=True)
 class Away:
-    """So many seconds in which the source says that it is in trouble."""
+    """So many seconds in which the source says that it is in trouble; `faults` says what about, when that is a part."""
 
     seconds: float
     why: str = "the broker does not answer"
+    faults: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,14 @@ class ScriptedSource:
     clock: FakeClock
     at: int = 0
     done: int = 0
-    trouble: str | None = None
+    troubles: dict[str, str] = field(default_factory=dict)
+    away: bool = False
     events: list[str] = field(default_factory=list)
     until: float | None = None
+
+    @property
+    def unreadable(self) -> int:
+        return 0 if self.away else len(self.troubles)
 
     @property
     def label(self) -> str:
@@ -116,10 +122,12 @@ class ScriptedSource:
         if self.until is None:
             self.until = self.clock.monotonic() + step.seconds
         if self.clock.monotonic() >= self.until:
-            self.until = self.trouble = None
+            self.until, self.troubles, self.away = None, {}, False
             self.at += 1
             return True
-        self.trouble = step.why if isinstance(step, Away) else None
+        if isinstance(step, Away):
+            self.troubles = {"": step.why} if step.faults is None else dict(step.faults)
+            self.away = step.faults is None
         self.clock.wait(min(wait, self.until - self.clock.monotonic()))
         return False
 

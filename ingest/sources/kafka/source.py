@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ingest.errors import SourceError
 from ingest.lines import Received
@@ -62,6 +62,22 @@ class KafkaSource:
     def trouble(self) -> str | None:
         """Why nothing, or not everything, can be read just now."""
         return self._reader.trouble
+
+    @property
+    def troubles(self) -> Mapping[str, str]:
+        """The same, as `LiveSource` tells it."""
+        why = self._reader.trouble
+        return {} if why is None else {"": why}
+
+    @property
+    def away(self) -> bool:
+        """Whether nothing at all can be read: while it is, nobody knows what waits in any partition."""
+        return self._reader.trouble is not None and not self._reader.lag
+
+    @property
+    def unreadable(self) -> int:
+        """There are no files."""
+        return 0
 
     @property
     def note(self) -> str | None:

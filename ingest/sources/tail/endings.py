@@ -9,6 +9,7 @@ from ingest.sources.tail.copies import Copies, Kind
 from ingest.sources.tail.file import Replaced
 from ingest.sources.tail.files import Moved
 from ingest.sources.tail.paths import Listing
+from ingest.sources.tail.rotated import Pieces
 from ingest.sources.tail.state import Followed, State, past_key
 
 _EMPTIED = "the file was emptied or exchanged before this was read, and no copy of it is in its folder"
@@ -22,6 +23,7 @@ class Endings:
         self._state = state
         self._copies = copies
         self._open: Counter[str] | None = None  # counted when something ends
+        self._pieces = Pieces(state)
 
     def recover(self, listing: Listing) -> None:
         """Look for contents that are gone from their files, or whose files are gone."""
@@ -46,9 +48,10 @@ class Endings:
             self._state.tell(followed.gap(*unread, _EMPTIED), {past_key(followed): followed.position(done=True)})
 
     def finish(self) -> None:
-        """Finish deleted files and copies that were read, and files that have not grown for `close_after`."""
+        """Finish deleted files, copies and rotated pieces that were read, and what did not grow for `close_after`."""
         state = self._state
         self._open = None
+        self._pieces.begin_look()
         for followed in list(state.files.values()):
             if followed.changed or not state.is_first(followed):
                 continue
@@ -60,8 +63,9 @@ class Endings:
 
     def _is_over(self, followed: Followed) -> bool:
         """Whether nobody will write to a file any more, as far as anybody can tell."""
-        if followed.copied:
-            return followed.quiet(self._state.clock.monotonic())
+        quiet = followed.quiet(self._state.clock.monotonic())
+        if followed.copied or (quiet and followed.open and self._pieces.has(followed)):
+            return quiet
         close_after = self._state.settings.close_after
         return close_after is not None and (self._state.clock.wall() - followed.modified >= close_after.total_seconds())
 

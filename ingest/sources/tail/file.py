@@ -107,6 +107,11 @@ class TailedFile:
             **more,
         }
 
+    @property
+    def first_bytes(self) -> bytes:
+        """The first bytes that were read, at most a window of them; none before the file was looked at."""
+        return b"" if self._fingerprint is None else self._fingerprint.head
+
     def begins_with(self, content: bytes) -> bool:
         """Whether the first bytes that were read, where they are in memory, begin with these."""
         return self._fingerprint is not None and self._fingerprint.head.startswith(content)

@@ -69,6 +69,10 @@ class Pattern:
         *folders, name = self.text.split("/")[1:]
         self._matchers = [*map(_matcher, folders), _matcher(name, last=True)]
         self._literal = all(isinstance(matcher, str) for matcher in self._matchers)
+        parts = self.text.split("/")
+        magic = next((at for at, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+        self.named = self.text if os.path.lexists(self.text) else "/".join(parts[:magic]) or "/"
+        """What it names without a doubt: the file or folder itself, or the folder that holds all that it may match."""
 
     def matches(self, path: str) -> bool:
         """Whether a file at this absolute path is meant, if there is one."""

@@ -11,7 +11,8 @@ How a file is known and what cannot be seen is said in `ingest.sources.fingerpri
 * a copy is looked for in the folder of its original, and only of content of which 32 bytes were read before. A file
   that matches a pattern and begins as another one does counts as its copy for as long as it holds nothing else; a mere
   backup (its original goes on) is recognised only while the process lives and is then read as a file of its own, whose
-  events are duplicates. The same goes for a copy that was there before anything of its original was stored.
+  events are duplicates. The same goes for a copy that was there before anything of its original was stored. What such
+  files are is told at their end (`ingest.sources.tail.rotated`), so that nobody waits for more of them.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from ingest.errors import SourceError, source_error
 from ingest.lines import MAX_CHUNK_BYTES, Received
 from ingest.sources.jsonl import Positions
 from ingest.sources.live import MAX_POLL_BYTES
+from ingest.sources.paths import OwnFiles
 from ingest.sources.tail.file import Replaced
 from ingest.sources.tail.files import Clock, Moved
 from ingest.sources.tail.packed import PackedFile
+from ingest.sources.tail.paths import Pattern
 from ingest.sources.tail.settings import TailSettings
 from ingest.sources.tail.state import Claims, Followed, State
 from ingest.sources.tail.tracker import Tracker
@@ -44,7 +48,7 @@ class TailSource:
     """The files that one `[[sources]]` table matches.
 
     `positions` is where earlier runs left them, `claims` is shared by all such sources of a process: a file that
-    several match is read by the first.
+    several match is read by the first. What gatewatch itself keeps in the directory `data` is never read.
     """
 
     def __init__(
@@ -53,11 +57,16 @@ class TailSource:
         positions: Positions,
         claims: Claims | None = None,
         clock: Clock | None = None,
+        data: Path | None = None,
     ) -> None:
+        """Raises SourceError when a path names what gatewatch itself keeps in its data directory."""
+        own = OwnFiles(data)
+        for path in settings.paths:
+            own.refuse(Pattern(path).named)
         self._settings = settings
         self._clock = clock or Clock()
         self._state = State(settings, claims or Claims(), self._clock)
-        self._tracker = Tracker(self._state, positions)
+        self._tracker = Tracker(self._state, positions, own)
         self._look_at = float("-inf")
         self._looked = False
         self._busy = False  # there may be more to read without another look
@@ -69,14 +78,27 @@ class TailSource:
         return self._settings.name or ", ".join(self._settings.paths)
 
     @property
-    def trouble(self) -> str | None:
-        """Which files or folders cannot be read, or that none was found yet."""
-        faults = [*self._state.faults.values(), *(why for _, _, why in self._state.broken.values())]
-        if faults:
-            return faults[0] if len(faults) == 1 else f"{faults[0]} (and {len(faults) - 1} more)"
-        if self._looked and not self._tracker.ever_found:
-            return f"no file matches {', '.join(self._settings.paths)} yet: check the path"
-        return None
+    def troubles(self) -> dict[str, str]:
+        """Why files or folders cannot be read, by path; or that none was found yet."""
+        faults = self._state.faults | {path: why for path, _, why in self._state.broken.values()}
+        if not faults and self._looked and not self._tracker.ever_found:
+            patterns = ", ".join(self._settings.paths)
+            if self._tracker.found_own:
+                return {
+                    "": f"{patterns} matches only what gatewatch itself keeps in its data directory: name other files"
+                }
+            return {"": f"no file matches {patterns} yet: check the path"}
+        return faults
+
+    @property
+    def away(self) -> bool:
+        """Whether nothing at all can be read: of what is there, all that was found."""
+        return bool(self.troubles) and self._tracker.away
+
+    @property
+    def unreadable(self) -> int:
+        """How many files and folders are there and cannot be read."""
+        return len(self._state.faults.keys() | {path for path, _, _ in self._state.broken.values()})
 
     def poll(self, wait: float) -> list[Received]:
         """What has come, waiting up to `wait` seconds for the first of it; at most `MAX_POLL_BYTES`.

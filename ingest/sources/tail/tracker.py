@@ -19,6 +19,7 @@ import os
 from ingest.errors import SourceError, source_error
 from ingest.lines import Position
 from ingest.sources.jsonl import Positions
+from ingest.sources.paths import OwnFiles
 from ingest.sources.tail.copies import Copies, Kind
 from ingest.sources.tail.endings import Endings
 from ingest.sources.tail.file import Replaced
@@ -33,21 +34,23 @@ _Found = dict[FileId, tuple[str, os.stat_result]]
 class Tracker:
     """Keeps `state` up with the files."""
 
-    def __init__(self, state: State, positions: Positions) -> None:
+    def __init__(self, state: State, positions: Positions, own: OwnFiles) -> None:
         self._state = state
+        self._own = own
+        self._is_own: dict[tuple[str, FileId], bool] = {}  # of what was found last, since asking takes time
         self._copies = Copies(state)
         self._endings = Endings(state, self._copies)
         self._patterns = [Pattern(path) for path in state.settings.paths]
         self._at: dict[str, FileId] = {}
         self._found: _Found = {}
         self.ever_found = False
-        self._restore(positions)
+        self._restore(positions, own)
 
-    def _restore(self, positions: Positions) -> None:
+    def _restore(self, positions: Positions, own: OwnFiles) -> None:
         """Go on with what earlier runs left: also files that are under none of the patterns any more."""
         state = self._state
         for known in positions.positions(PAST).values():
-            if known["offset"] and self._is_ours(known["path"]):
+            if known["offset"] and self._is_ours(known["path"]) and not own.holds(known["at"]):
                 followed = Followed(state.source_of(known["path"]), known["path"], NO_FILE, known["at"], known)
                 (state.remember if known.get("done") else state.restore_lost)(followed)
         entries = positions.positions("file:").items()
@@ -60,6 +63,8 @@ class Tracker:
             if slot is None or not self._is_ours(slot) or (known.get("done") and not known["offset"]):
                 continue
             source, at = state.source_of(slot), known["at"]
+            if own.holds(at):
+                continue
             if known.get("done"):
                 state.remember(Followed(source, slot, file, at, known))
             elif state.claims.take(file, state):
@@ -93,14 +98,32 @@ class Tracker:
 
     def _match(self, listing: Listing) -> None:
         self._at, self._found = {}, {}
+        known, self._is_own = self._is_own, {}
         for pattern in self._patterns:
             for path in pattern.paths(listing):
                 if path in self._at:
                     continue
                 status = self._status(path)
-                if status is not None:
-                    file = self._at[path] = id_of(status)
+                if status is None:
+                    continue
+                file = id_of(status)
+                is_own = known.get((path, file))
+                is_own = self._is_own[path, file] = self._own.holds(path) if is_own is None else is_own
+                if not is_own:
+                    self._at[path] = file
                     self._found.setdefault(file, (path, status))
+
+    @property
+    def found_own(self) -> bool:
+        """Whether patterns match what gatewatch itself keeps."""
+        return any(self._is_own.values())
+
+    @property
+    def away(self) -> bool:
+        """Whether none of the files that are there could be read at the last look."""
+        state = self._state
+        found = any(file not in state.broken and path not in state.faults for file, (path, _) in self._found.items())
+        return not found and all(one.path in state.faults for one in state.files.values())
 
     def _fault(self, path: str, error: OSError) -> None:
         self._state.faults[path] = str(source_error(error, path))
