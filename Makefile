@@ -3,6 +3,8 @@
 #   DEMO_ARGS=…           arguments of `gatewatch demo`, for example DEMO_ARGS="--no-dashboard --events 20000"
 #   PYTEST_ARGS=…         arguments of pytest, for example PYTEST_ARGS="-k gates -x"
 #   WORKERS=…             how many processes run the tests
+#   FUZZ_LINES=…          how many lines `make fuzz` makes besides the 200,000 of `make test`
+#   BENCH_ARGS=…          arguments of `python -m benchmarks`, for example BENCH_ARGS=--quick or BENCH_ARGS="declare growth"
 #   LOCK_ARGS=--upgrade   for `make lock`: newer versions instead of the locked ones
 
 PYTHON ?= python3
@@ -10,9 +12,12 @@ UV ?= uv
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
 LOCK_ARGS ?=
+BENCH_ARGS ?=
+FUZZ_LINES ?= 1800000
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 VENV := .venv
+PEERS := benchmarks/.venv-peers
 BIN := $(VENV)/bin
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -26,13 +31,14 @@ LOCK := $(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-
 	--custom-compile-command "make lock" $(LOCK_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults bench dev lint types arrows lock clean moved
+.PHONY: help demo test faults fuzz bench dev lint types arrows lock clean moved
 
 help:
 	@echo "make demo     sample data, ledger, database, findings and the dashboard, from nothing"
 	@echo "make test     every test that this machine can run; skips say why"
 	@echo "make faults   every kill, tampering, mutated line and broker fault; prints their counts (two hours)"
-	@echo "make bench    ratios: cost of a refresh as history grows, a full refresh, findings against the truth (an hour)"
+	@echo "make fuzz     the fast validator against the event models on 1,800,000 further mutated lines; prints counts (half an hour)"
+	@echo "make bench    rates and ratios beside DuckDB, pydantic, dlt, Phoenix, kafka-python and PM4Py; growth; report (two hours)"
 	@echo "make lint     ruff (check and format)"
 	@echo "make types    mypy"
 	@echo "make arrows   import-linter: imports only point down"
@@ -52,11 +58,20 @@ test: $(VENV)/.dev
 faults: $(VENV)/.dev
 	GATEWATCH_FAULTS=all $(BIN)/pytest -ra -s tests/faults tests/ingest/test_tail_law.py $(PYTEST_ARGS)
 
-bench: $(VENV)/.dev
-	$(BIN)/python -m benchmarks.refresh_growth
-	$(BIN)/python -m benchmarks.refresh_growth --anywhere
-	$(BIN)/python -m benchmarks.full_refresh
-	$(BIN)/python -m benchmarks.truth
+# In one process, so that it can print what it counted.
+fuzz: $(VENV)/.dev
+	GATEWATCH_FUZZ=$(FUZZ_LINES) $(BIN)/pytest -ra -s tests/ingest/columnar/test_soundness.py tests/ingest/columnar/test_soundness_received.py $(PYTEST_ARGS)
+
+# What Gatewatch is compared with has an environment of its own (1.4 GB), which nothing else uses.
+bench: $(VENV)/.dev $(PEERS)/.made
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+$(PEERS)/.made: benchmarks/requirements-peers.txt | $(VENV)/.made
+	@echo "Installing the programs that Gatewatch is compared with into $(PEERS) (once, some minutes)"
+	@rm -rf $(PEERS)
+	@"$(PYTHON)" -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r benchmarks/requirements-peers.txt
+	@touch $@
 
 dev: $(VENV)/.dev
 
@@ -102,7 +117,8 @@ lock:
 	$(LOCK) --output-file requirements.lock pyproject.toml
 	$(LOCK) --output-file requirements-dev.lock --constraints requirements.lock --group dev pyproject.toml
 	$(LOCK) --output-file requirements-build.lock --constraints requirements-dev.lock --group build
+	$(LOCK) --output-file benchmarks/requirements-peers.txt benchmarks/peers.in
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PEERS) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name .git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -7,10 +7,11 @@ as many runs, and not one run of fifty times the length.
 from __future__ import annotations
 
 import tempfile
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import duckdb
+import polars as pl
 
 from ingest.ledger.tables import TABLES
 from ingest.pipeline import Pipeline
@@ -24,6 +25,9 @@ _RENAMED = (
 )  # fmt: skip
 
 _TIMES = ("ts", "expires_at")
+
+WEEK_EVENTS = 100_000
+"""Events of the week that is repeated, unless a benchmark is run small."""
 
 
 def template(path: Path, events: int, seed: int = 1) -> None:
@@ -89,7 +93,45 @@ def chunk(con: duckdb.DuckDBPyConnection, runs: int, events: int, *, recent: boo
         SELECT (SELECT max(seq) FROM events) + place AS seq, 'chunk-{number}-' || place AS event_id,
             ts + to_seconds(n::INTEGER) AS ts, 'tool.invocation' AS kind, tenant, correlation_id, 'iris' AS caller,
             'order_lookup' AS tool, 'read' AS privilege, 'none' AS side_effects, 'success' AS outcome, 1 AS attempt,
-            'native' AS dialect, '' AS content_sha256
+            'native' AS dialect
         FROM numbered
         """
     )
+
+
+class Weeks:
+    """The same as lines: one generated week, again and again, for histories that go through the whole of ingest."""
+
+    def __init__(self, events: int = WEEK_EVENTS, seed: int = 1) -> None:
+        """Generate the week. `events` are those of one week."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "events.jsonl"
+            generate(events, seed, path, days=7)
+            kept = [line for line in path.read_bytes().splitlines() if _is_text(line)]
+        self._lines = pl.Series(kept, dtype=pl.Binary).cast(pl.String)
+        days = self._lines.str.extract_all(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T").explode().drop_nulls().unique()
+        self._days = sorted(days.to_list())
+        names = "|".join(("event_id", "ticket_id", *_RENAMED))
+        self._ids = rf'"({names})"( *: *)"([^"]*)"'
+
+    def lines(self, number: int) -> bytes:
+        """The lines of week `number`, from 0, with runs, keys and times of its own."""
+        moved = [_moved(day, number) for day in self._days]
+        later = self._lines.str.replace_many(self._days, moved)
+        renamed = later.str.replace_all(self._ids, rf'"${{1}}"${{2}}"${{3}}~{number}"')
+        return ("\n".join(renamed) + "\n").encode()
+
+
+def _is_text(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _moved(day: str, weeks: int) -> str:
+    try:
+        return (date.fromisoformat(day[:10]) + weeks * WEEK).isoformat() + day[10:]
+    except ValueError:  # a bad line, which stays one
+        return day

@@ -7,7 +7,6 @@ worst case, since every block of stored rows then holds one of them.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ import duckdb
 
 from benchmarks.histories import chunk, repeat, template
 from benchmarks.measuring import Times, medians, ratio, timed
+from benchmarks.results import Figure, keep, options
 from sample_data import policy_path
 from schemas.policy_file import parse_policy
 from transforms.refresh import refresh
@@ -25,10 +25,9 @@ NOW = datetime(2026, 1, 1)  # noqa: DTZ001 - naive UTC, as the store has it
 
 def main() -> None:
     """Print the ratio of the long history to the short one."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__, rounds=7)
     parser.add_argument("--events", type=int, default=100_000, help="events of the short history, one week")
     parser.add_argument("--weeks", type=int, default=50, help="weeks of the long history")
-    parser.add_argument("--rounds", type=int, default=7, help="chunks of which the median is taken")
     parser.add_argument("--anywhere", action="store_true", help="runs from all of history instead of the newest")
     arguments = parser.parse_args()
     policy = parse_policy(policy_path("support-squad").read_text(encoding="utf-8"), name="support-squad")
@@ -53,6 +52,11 @@ def main() -> None:
         bar = None if arguments.anywhere else 1.5
         where = "anywhere in history" if arguments.anywhere else "the newest"
         print(ratio(f"refresh after 5,000 events over 1,000 runs ({where}), long ÷ short history", long, short, bar))
+    ends = f"{arguments.events * arguments.weeks:,} events of history ÷ {arguments.events:,}"
+    what = f"refresh after 5,000 events over 1,000 runs, {where}, {ends}"
+    section = "refresh_anywhere" if arguments.anywhere else "refresh_newest"
+    detail = f"{long.wall:.3g} s ÷ {short.wall:.3g} s"
+    keep(section, [Figure(section, what, long.wall / short.wall, "", bar, "at most", detail)], arguments.keep)
 
 
 if __name__ == "__main__":

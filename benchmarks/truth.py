@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 
+from benchmarks.results import Figure, keep
 from gatewatch.work import ingest_and_publish
 from sample_data.generate import generate
 from sample_data.plan import SCENARIOS, Scenario
@@ -67,6 +68,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--events", type=int, default=200_000)
     parser.add_argument("--fault-rate", type=float, default=0.06)
+    parser.add_argument("--keep", action="store_true", help="keep the figures in results.json for the report")
     arguments = parser.parse_args()
     wanted: Counter[str] = Counter()
     found: Counter[str] = Counter()
@@ -85,6 +87,12 @@ def main() -> None:
         recall = right[rule] / wanted[rule] if wanted[rule] else 0.0
         print(f"{rule:32} {wanted[rule]:7} {found[rule]:7} {precision:9.4f} {recall:6.4f}")
     print(f"{'all rules':32} {wanted.total():7} {found.total():7}")
+    detail = (
+        f"{wanted.total():,} findings of {len(wanted)} rules over {arguments.seeds} seeds × {arguments.events:,} events"
+    )
+    sides = (("precision", right.total() / max(found.total(), 1)), ("recall", right.total() / max(wanted.total(), 1)))
+    keep("truth", [Figure(f"truth/{name}", f"{name}, all rules", value, bar=1, detail=detail) for name, value in sides],
+         arguments.keep)  # fmt: skip
     sys.exit(0 if wanted == found == right else 1)
 
 

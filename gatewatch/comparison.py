@@ -119,6 +119,7 @@ def _beside(
     """A connection to `judged` that has the two attached, as `kept_work` and `kept_snapshot`."""
     files = {"kept_work": work} | ({"kept_snapshot": snapshot} if snapshot else {})
     with judged.cursor() as con:  # which does not see a refresh's temporary tables: they hide kept ones of a name
+        con.execute(f'USE "{_database(judged)}"')  # nor does it share what the connection uses
         try:
             for name, path in files.items():
                 attach(con, path, name)

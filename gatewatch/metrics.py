@@ -5,7 +5,7 @@ Counters start at 0 with each process. Label values are few: one for each config
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, disable_created_metrics
@@ -40,7 +40,9 @@ class Metrics:
         self._gaps = self._counter("gaps", "Ranges of a source that could not be read any more.")
         self._failures = self._counter("commit_failures", "Commits that failed; their lines were read again.")
         self._ticks = self._counter("ticks", "Chunks without lines, which say that nothing had come.")
-        self._commit = self._histogram("commit_duration", "Ledger and database transaction of one commit.")
+        self._commit = self._histogram(
+            "commit_duration", "Ledger and database transaction of one commit, and its wait for those before."
+        )
         self._refresh = self._histogram("refresh_duration", "Judging what a commit or time has changed.")
         self._publish = self._histogram("publish_duration", "Copying the database for readers.")
         self._signed = self._counter("checkpoints_signed", "Checkpoints that were signed and kept in the ledger.")
@@ -55,14 +57,15 @@ class Metrics:
     def _histogram(self, name: str, help_text: str) -> Histogram:
         return Histogram(f"gatewatch_{name}_seconds", help_text, buckets=_STEPS, registry=self.registry)
 
-    def committed(self, accounting: Accounting, seconds: float) -> None:
-        """A commit is in the store."""
+    def committed(self, accounting: Accounting, seconds: Sequence[float]) -> None:
+        """Lines are in the store, and with them as many commits as there are durations."""
         for verdict in VERDICTS:
             self._lines.labels(verdict).inc(getattr(accounting, verdict))
         for reason, count in accounting.reasons.items():
             self._quarantined.labels(reason).inc(count)
         self._redacted.inc(accounting.redacted)
-        self._commit.observe(seconds)
+        for duration in seconds:
+            self._commit.observe(duration)
 
     def recovered(self, lines: int) -> None:
         """Lines that only the ledger had are in the store now; their verdicts are not counted again."""

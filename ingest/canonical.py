@@ -1,115 +1,89 @@
-"""The canonical JSON (RFC 8785) of an event, whose SHA-256 tells a duplicate from a conflict.
+"""When two events with one id have the same content: told by the columns, and by RFC 8785 for unknown fields.
 
-Canonical is the *normalised* event: nulls left out, defaults filled in, slugs lower-cased, timestamps in UTC with six
-digits, unknown fields included. So `+00:00` and `Z`, or 1 and 1.0, are one content.
+Content is the *normalised* event: defaults filled in, slugs lower-cased, timestamps in UTC, nulls left out, unknown
+fields included. That is what the typed columns hold, so that two events have one content when these do not differ; the
+unknown fields are kept as text, in which 1 and 1.0 or another order of keys are no difference. How an event came here
+(its dialect, its warnings, its place in the ledger) is no content; nor is the time of a decision record that was taken
+from its file, since a copy of the file is the same record.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import polars as pl
 import rfc8785
-from pydantic import BaseModel
-from pydantic_core import to_json
+from pydantic_core import from_json
+
+from ingest.dialects import DECISION_RECORD
+from ingest.dialects.decision_record import TIMES_OF_FILES, TS_SOURCE
+from schemas.columns import fields_of
+from schemas.events import KINDS
 
 _SAFE_INTEGER = 2**53 - 1
 
 
-class _Unusual(Exception):
-    """A number that our fast writer would spell differently from RFC 8785."""
+def content_columns(kinds: Iterable[str]) -> list[str]:
+    """The columns in which events of these kinds can hold anything, `kind` first; and those that say how to compare."""
+    fields = dict.fromkeys(name for kind in sorted(set(kinds)) for name in fields_of(KINDS[kind]))
+    return list(dict.fromkeys(["kind", "event_id", "ts", *fields, "extra", "dialect"]))
 
 
-def content_sha256(event: BaseModel, without: frozenset[str] = frozenset()) -> str:
-    """SHA-256 (hex) of the event's canonical JSON; top-level fields in `without` do not count."""
-    return hashlib.sha256(canonical_json(event, without)).hexdigest()
+def same_content(one: pl.DataFrame, other: pl.DataFrame) -> pl.Series:
+    """Row by row whether two frames hold the same content; both have the `content_columns` of all kinds in `one`.
+
+    Rows of `other` may be of other kinds: the kind is content, so it does not matter what else they hold.
+    """
+    names = [name for name in content_columns(one["kind"].unique()) if name not in ("ts", "extra", "dialect")]
+    pairs = pl.concat([one, other.rename({name: f"{name}/other" for name in other.columns})], how="horizontal")
+    found = pairs.select(
+        fields=pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}/other")) for name in names),
+        ts=pl.col("ts") == pl.col("ts/other"),
+        extra=pl.col("extra").eq_missing(pl.col("extra/other")),
+        record=pl.any_horizontal(pl.col("dialect", "dialect/other").eq_missing(pl.lit(DECISION_RECORD))),
+    )
+    same = found["fields"] & found["ts"] & found["extra"]
+    slow = found.select((pl.col("fields") & (pl.col("record") | ~pl.col("extra"))).arg_true()).to_series()
+    if slow.is_empty():
+        return same
+    sides = pairs.select("ts", "extra", "dialect", "ts/other", "extra/other", "dialect/other")[slow]
+    verdicts = [_rest(*row[:3]) == _rest(*row[3:]) for row in sides.iter_rows()]
+    return same.scatter(slow, verdicts)
 
 
-def canonical_json(event: BaseModel, without: frozenset[str] = frozenset()) -> bytes:
-    """The RFC 8785 form of the normalised event, UTF-8.
+def _rest(ts: Any, extra: str | None, dialect: str) -> tuple[Any, bytes]:
+    """The time and the unknown fields of an event as far as they are content."""
+    unknown = {} if extra is None else from_json(extra)
+    if dialect == DECISION_RECORD and unknown.get(TS_SOURCE) in TIMES_OF_FILES:
+        del unknown[TS_SOURCE]
+        ts = None
+    return ts, canonical_json(unknown)
+
+
+def canonical_json(fields: dict[str, Any]) -> bytes:
+    """The RFC 8785 form, UTF-8, of an object without its null members, at any depth.
 
     An integer beyond 2**53 - 1, which RFC 8785 cannot express, becomes the string ``int:<digits>``.
     """
-    try:
-        return to_json(_model(event, True, without))
-    except _Unusual:
-        return rfc8785.dumps(_model(event, False, without))
+    return rfc8785.dumps(_plain(fields))
 
 
-_NAMES: dict[type[BaseModel], tuple[tuple[str, str], ...]] = {}
-
-
-def _names(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
-    """(name on the wire, attribute) of every field, in canonical order."""
-    names = _NAMES.get(model)
-    if names is None:
-        names = tuple(sorted((info.alias or attr, attr) for attr, info in model.model_fields.items()))
-        _NAMES[model] = names
-    return names
-
-
-def _model(model: BaseModel, fast: bool, without: frozenset[str] = frozenset()) -> dict[str, Any]:
-    fields = model.__dict__
-    plain: dict[str, Any] = {}
-    for name, attribute in _names(type(model)):
-        value = fields[attribute]
-        if value is not None:
-            plain[name] = value if type(value) is str else _plain(value, fast)
-    if model.__pydantic_extra__:
-        plain = _mapping(plain | model.__pydantic_extra__, fast)
-    for name in without:
-        plain.pop(name, None)
-    return plain
-
-
-def _mapping(fields: dict[str, Any], fast: bool) -> dict[str, Any]:
-    names = sorted(fields) if all(map(str.isascii, fields)) else sorted(fields, key=_utf16)
-    return {name: _plain(fields[name], fast) for name in names if fields[name] is not None}
-
-
-def _utf16(name: str) -> bytes:
-    return name.encode("utf-16-be")
-
-
-def _plain(value: Any, fast: bool) -> Any:
+def _plain(value: Any) -> Any:
     writer = _WRITERS.get(type(value))
-    return writer(value, fast) if writer is not None else _model(value, fast)
+    return value if writer is None else writer(value)
 
 
-def _same(value: Any, fast: bool) -> Any:
-    return value
+def _mapping(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: _plain(item) for name, item in value.items() if item is not None}
 
 
-def _datetime(value: datetime, fast: bool) -> str:
-    return value.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
-
-
-def _integer(value: int, fast: bool) -> int | str:
+def _integer(value: int) -> int | str:
     return value if -_SAFE_INTEGER <= value <= _SAFE_INTEGER else f"int:{value}"
 
 
-def _number(value: float, fast: bool) -> int | float:
-    # Whole numbers are written as integers; between 1e-4 and 1e15 Python, Rust and ECMAScript spell the rest alike.
-    if value.is_integer() and abs(value) <= _SAFE_INTEGER:
-        return int(value)
-    if fast and not 1e-4 <= abs(value) < 1e15:
-        raise _Unusual
-    return value
-
-
-def _list(value: list[Any], fast: bool) -> list[Any]:
-    return [_plain(item, fast) for item in value]
-
-
-_WRITERS: dict[type, Callable[[Any, bool], Any]] = {
-    str: _same,
-    bool: _same,
-    type(None): _same,
-    datetime: _datetime,
+_WRITERS: dict[type, Callable[[Any], Any]] = {
     int: _integer,
-    float: _number,
     dict: _mapping,
-    list: _list,
+    list: lambda value: [_plain(item) for item in value],
 }

@@ -23,7 +23,6 @@ from schemas.events import KINDS
 
 _VALIDATORS = {kind: model.__pydantic_validator__ for kind, model in KINDS.items()}
 _BLANK = b" \t\r\x0b\x0c"
-_FROM_FILE = frozenset({"ts", decision_record.TS_SOURCE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +34,12 @@ class Problem:
 
 
 class Judged(NamedTuple):
-    """An accepted event, its dialect, its unknown fields by path, and what had to be left unread to accept it.
-
-    `unhashed` names the fields that do not count as content: the time of a decision record when it was taken from
-    the file's name or modification time, since a copy of the file is the same record.
-    """
+    """An accepted event, its dialect, its unknown fields by path, and what had to be left unread to accept it."""
 
     event: Event
     dialect: str
     extra: dict[str, Any]
     warnings: tuple[str, ...] = ()
-    unhashed: frozenset[str] = frozenset()
 
 
 def judge(line: bytes, dialect: str) -> Judged | Problem | None:
@@ -95,8 +89,7 @@ def _judge_record(parsed: dict[str, Any]) -> Judged | Problem:
         record = decision_record.read(parsed)
     except decision_record.NoRecord as error:
         return Problem("dialect", str(error))
-    unhashed = _FROM_FILE if record.time_from_file else frozenset[str]()
-    return Judged(record.event, dialects.DECISION_RECORD, unknown_fields(record.event), record.warnings, unhashed)
+    return Judged(record.event, dialects.DECISION_RECORD, unknown_fields(record.event), record.warnings)
 
 
 def _unreadable(line: bytes, error: ValueError) -> Problem:

@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 from pydantic_core import to_json
 
-from ingest.canonical import content_sha256
 from ingest.contract import Judged
 from schemas.columns import POLARS_SCHEMA, column_value
 from schemas.common import Event
@@ -61,12 +60,11 @@ def _column(filler: _Filler, fields: Sequence[dict[str, Any]]) -> pl.Series:
 def _of_one_kind(model: type[Event], found: Sequence[tuple[int, Judged]]) -> pl.DataFrame:
     fields = [judged.event.__dict__ for _, judged in found]
     columns = [_column(filler, fields) for filler in _FILLERS[model]]
-    extras = [to_json(judged.extra).decode() if judged.extra else None for _, judged in found]
+    extras = [to_json(dict(sorted(judged.extra.items()))).decode() if judged.extra else None for _, judged in found]
     warnings = [list(judged.warnings) or None for _, judged in found]
     columns += [
         pl.Series("seq", [seq for seq, _ in found], dtype=pl.Int64()),
         pl.Series("dialect", [judged.dialect for _, judged in found], dtype=pl.String()),
-        pl.Series("content_sha256", [content_sha256(judged.event, judged.unhashed) for _, judged in found]),
         pl.Series("extra", extras, dtype=pl.String()),
         pl.Series("warnings", warnings, dtype=POLARS_SCHEMA["warnings"]),
     ]

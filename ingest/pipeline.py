@@ -20,25 +20,25 @@ from typing import Self
 import duckdb
 
 from ingest.accounting import Accounting
-from ingest.commits import Applier, Gathered
+from ingest.columnar import ColumnarValidator
+from ingest.commits import Commit, Gathered, Stages
 from ingest.dialects import READ
 from ingest.errors import SourceError
 from ingest.ledger.chunks import Place, chunks_of
 from ingest.ledger.merkle import Frontier
-from ingest.ledger.recovery import judged, recover
+from ingest.ledger.recovery import recover
 from ingest.ledger.segments import Segments
 from ingest.ledger.store import Store
 from ingest.lines import Chunks, Position, Received, Source
 from ingest.lock import DataLock, hold
 from ingest.progress import Progress, Report, silent
 from ingest.rebuild import LEDGER, STORE, rebuild
-from ingest.redact import redact_lines
 from ingest.sentences import short
 from ingest.sources import paths
 from ingest.sources.decision_records import read_records
 from ingest.sources.jsonl import Positions, read_file, read_stdin
 from ingest.sources.streams import Stream
-from ingest.validate import RowValidator, Validator
+from ingest.validate import Batch, Validator
 from ingest.verify import VerifyReport, verify
 
 __all__ = ["Accounting", "Pipeline", "Progress", "Report", "VerifyReport", "rebuild", "verify"]
@@ -49,7 +49,7 @@ class _Opened:
     lock: DataLock
     ledger: Segments
     store: Store
-    applier: Applier
+    stages: Stages
 
 
 class Pipeline:
@@ -68,7 +68,7 @@ class Pipeline:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.data = data
-        self._validator = validator or RowValidator()
+        self._validator = validator or ColumnarValidator()
         self._at = at
         self._now = now
         self._opened: _Opened | None = None
@@ -87,8 +87,8 @@ class Pipeline:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The connection to the work database. Raises LockedError, LedgerError, StoreError or DiskError."""
-        return self._open().store.connection
+        """The connection to the work database, which has all that was committed. Raises what `commit` raises."""
+        return self._settle().connection
 
     def _open(self) -> _Opened:
         if self._opened is None:
@@ -99,7 +99,7 @@ class Pipeline:
             except BaseException:
                 lock.release()
                 raise
-            self._opened = _Opened(lock, ledger, store, Applier(store))
+            self._opened = _Opened(lock, ledger, store, Stages(self._judge, store))
             try:
                 self._place, recovered = recover(ledger, store, self._validator)
                 self._done.recovered += recovered
@@ -143,9 +143,29 @@ class Pipeline:
         Returns what became of their lines, and of those that an interrupted run had left. Raises DiskError, StoreError,
         LedgerError or LockedError; then sources have to be made anew, from what `positions` says.
         """
+        done = self.begin(received)
+        done.add(self.settle())
+        return done
+
+    def begin(self, received: Sequence[Received]) -> Accounting:
+        """Start to do what `commit` does; meanwhile the caller may read on. One commit is on its way at a time.
+
+        Returns what became of earlier ones since this was asked last. Raises what `commit` raises, also for those.
+        """
         for one in received:
             self._gather(one)
-        return self._finish()
+        self._begin()
+        return self._told()
+
+    def settle(self) -> Accounting:
+        """Wait for what `begin` started, and return what became of it. Raises what `commit` raises."""
+        self._settle()
+        return self._told()
+
+    @property
+    def settled(self) -> bool:
+        """Whether `settle` would not have to wait."""
+        return self._opened is None or self._opened.stages.is_done
 
     def tick(self, source: Source | None = None) -> None:
         """Keep that a source was looked at and nothing had come: a chunk without lines, after which it is where it was.
@@ -190,26 +210,37 @@ class Pipeline:
             self._begin()
 
     def _begin(self) -> None:
-        """What was gathered into the ledger, durably, and only then on its way into the store."""
+        """What was gathered on its way into the ledger, and from there into the store."""
         opened = self._open()
-        redacted = [(one, redact_lines(one.lines, one.source.dialect)) for one in self._gathered.take()]
-        if not redacted:
+        received = self._gathered.take()
+        if not received:
             return
-        chunks = chunks_of(redacted, self._place, self._now())
         try:
-            stored = opened.ledger.append(chunks)
-            self._place = chunks[-1].after
-            validated = [(one, judged(one.chunk, self._validator)) for one in stored]
-            self._done.add(opened.applier.submit(validated))
+            self._done.add(opened.stages.begin(received))
         except BaseException:
             self.close()  # the next use opens, and thereby recovers, what this commit left
             raise
 
+    def _judge(self, received: Sequence[Received]) -> Commit:
+        """Bring what was received into the ledger, durably; the verdicts on it. Runs in a thread of its own."""
+        opened = self._opened
+        if opened is None:
+            raise RuntimeError("the pipeline was closed while a commit was on its way")
+        batches, seq = [], self._place.seq
+        for one in received:
+            batches.append(Batch(one.lines, seq, one.source.dialect))
+            seq += len(one.lines)
+        judged = self._validator.receive_all(batches)
+        redacted = [(one, clean) for one, (clean, _) in zip(received, judged, strict=True)]
+        stored = opened.ledger.append(chunks_of(redacted, self._place, self._now()))
+        self._place = stored[-1].chunk.after
+        return [(one, validated) for one, (_, validated) in zip(stored, judged, strict=True)]
+
     def _settle(self) -> Store:
-        """Wait for the commit that is still on its way; the store, which then nothing else uses."""
+        """Wait for the commits that are still on their way; the store, which then nothing else uses."""
         opened = self._open()
         try:
-            self._done.add(opened.applier.wait())
+            self._done.add(opened.stages.wait())
         except BaseException:
             self.close()
             raise
@@ -218,7 +249,9 @@ class Pipeline:
     def _finish(self) -> Accounting:
         """Commit what was gathered, all the way; what became of all lines since this was asked last."""
         self._begin()
-        self._settle()
+        return self.settle()
+
+    def _told(self) -> Accounting:
         done, self._done = self._done, Accounting()
         return done
 
@@ -227,7 +260,7 @@ class Pipeline:
         self._gathered.take()
         opened, self._opened = self._opened, None
         if opened is not None:
-            opened.applier.close()
+            self._done.add(opened.stages.close())
             opened.store.close()
             opened.ledger.close()
             opened.lock.release()

@@ -16,13 +16,14 @@ from pathlib import Path
 import duckdb
 
 from ingest.accounting import COUNTS, Accounting
+from ingest.columnar import ColumnarValidator
 from ingest.errors import LedgerError, StoreError
 from ingest.ledger.recovery import in_sequence, known_end, replay
 from ingest.ledger.segments import Segments
 from ingest.ledger.store import Store, remove_database, replace_database
 from ingest.lock import holding
 from ingest.progress import Progress, Report, silent
-from ingest.validate import RowValidator, Validator
+from ingest.validate import Validator
 
 LEDGER = "ledger"
 STORE = "work.duckdb"
@@ -54,7 +55,7 @@ def rebuild(
         ledger = Segments(data / LEDGER, at)
         if not force:
             _refuse_a_loss(data / STORE, ledger)
-        judge = validator or RowValidator()
+        judge = validator or ColumnarValidator()
         fresh = data / f"{STORE}.rebuild-{_fingerprint(judge)}"
         _remove_others(fresh)
         store, begun = _begin(fresh, ledger, at)

@@ -11,6 +11,8 @@ _MOST_CHARACTERS = 60
 def short(text: str, most: int = _MOST_CHARACTERS) -> str:
     """The text on one line with unprintable characters escaped, cut to `most` characters."""
     cut = text if len(text) <= most else text[: most - 1] + "…"
+    if cut.isprintable():
+        return cut
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in cut)
 
 

@@ -1,22 +1,23 @@
-"""Validation of a chunk: lines in, rows and rejects out, every line accounted for.
+"""Validation: lines in, rows and rejects out, every line accounted for.
 
-`Validator` is the seam: `RowValidator` judges line by line with pydantic and is the authority; a columnar validator may
-stand in for it as long as its verdicts and values are the same.
+`Validator` is the seam: `RowValidator` judges line by line with pydantic and is the authority; another, like
+`ingest.columnar.ColumnarValidator`, may stand in for it as long as its verdicts and values are the same.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import polars as pl
 
 from ingest.contract import Judged, Problem, judge
 from ingest.frame import event_frame
 from ingest.lines import MAX_LINE_BYTES, Line, OverLong
+from ingest.redact import Redacted, redact_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,37 +47,76 @@ class Validated:
     blank: int = 0
 
 
-class Validator(Protocol):
-    """Judges the lines of one chunk; a pure function of its arguments."""
+class Batch(NamedTuple):
+    """Lines with the ledger sequence numbers from `first_seq` on, in the dialect that their source is read with."""
 
-    def validate(self, lines: Sequence[Line], first_seq: int, dialect: str) -> Validated:
-        """The verdicts on lines that have the ledger sequence numbers from `first_seq` on."""
+    lines: Sequence[Line]
+    first_seq: int
+    dialect: str
+
+
+class Validator(Protocol):
+    """Judges the lines of one commit; the verdict on a line depends on nothing but the line and its dialect.
+
+    The batches of one call follow each other: their numbers ascend and do not overlap.
+    """
+
+    def validate_all(self, batches: Sequence[Batch]) -> list[Validated]:
+        """The verdicts on lines as they are in the ledger, batch by batch."""
+
+    def receive_all(self, batches: Sequence[Batch]) -> list[tuple[Redacted, Validated]]:
+        """Lines as a source gave them without what may not be kept, and the verdicts on what is left of them."""
 
 
 class RowValidator:
     """Line by line, by the event models themselves."""
 
-    def validate(self, lines: Sequence[Line], first_seq: int, dialect: str) -> Validated:
-        """The verdicts on lines that have the ledger sequence numbers from `first_seq` on."""
-        with _garbage_collection_paused():
-            return self._validate(lines, first_seq, dialect)
+    def validate_all(self, batches: Sequence[Batch]) -> list[Validated]:
+        """The verdicts on lines as they are in the ledger, batch by batch."""
+        return [validated(judge_each(batch.lines, batch.first_seq, batch.dialect)) for batch in batches]
 
-    def _validate(self, lines: Sequence[Line], first_seq: int, dialect: str) -> Validated:
-        found: list[tuple[int, Judged]] = []
-        rejects: list[Reject] = []
-        blank = 0
-        for seq, line in enumerate(lines, start=first_seq):
+    def receive_all(self, batches: Sequence[Batch]) -> list[tuple[Redacted, Validated]]:
+        """Lines as a source gave them without what may not be kept, and the verdicts on what is left of them."""
+        redacted = redact_all([(batch.lines, batch.dialect) for batch in batches])
+        clean = [batch._replace(lines=one.lines) for batch, one in zip(batches, redacted, strict=True)]
+        return list(zip(redacted, self.validate_all(clean), strict=True))
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What `judge_each` found: accepted events and rejects by their ledger numbers, and how many lines were blank."""
+
+    accepted: list[tuple[int, Judged]] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+    blank: int = 0
+
+
+def judge_each(lines: Iterable[Line], first_seq: int, dialect: str) -> Verdicts:
+    """The models' verdicts on lines, one by one."""
+    return judge_numbered(enumerate(lines, start=first_seq), dialect)
+
+
+def judge_numbered(lines: Iterable[tuple[int, Line]], dialect: str) -> Verdicts:
+    """The models' verdicts on lines with their ledger numbers."""
+    found = Verdicts()
+    with _garbage_collection_paused():
+        for seq, line in lines:
             if isinstance(line, OverLong):
-                rejects.append(Reject(seq, "line_too_long", _too_long(line), None))
+                found.rejects.append(Reject(seq, "line_too_long", _too_long(line), None))
                 continue
             verdict = judge(line, dialect)
             if isinstance(verdict, Judged):
-                found.append((seq, verdict))
+                found.accepted.append((seq, verdict))
             elif isinstance(verdict, Problem):
-                rejects.append(Reject(seq, verdict.reason, verdict.errors, line))
+                found.rejects.append(Reject(seq, verdict.reason, verdict.errors, line))
             else:
-                blank += 1
-        return Validated(event_frame(found), rejects, blank)
+                found.blank += 1
+    return found
+
+
+def validated(found: Verdicts) -> Validated:
+    """Verdicts as the rows that they stand for."""
+    return Validated(event_frame(found.accepted), found.rejects, found.blank)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
+from ingest.columnar import ColumnarValidator
 from ingest.errors import LedgerError, StoreError
 from ingest.ledger.chunks import Place
 from ingest.ledger.recovery import in_sequence, known_end, replay
@@ -27,7 +28,7 @@ from ingest.lock import holding
 from ingest.progress import Progress, Report, silent
 from ingest.rebuild import LEDGER, STORE
 from ingest.tree_check import NOTHING, Outside, TreeCheck, TreeReport
-from ingest.validate import RowValidator, Validator
+from ingest.validate import Validator
 
 STATEMENT = (
     "internally consistent only: without a checkpoint from outside, a ledger and a database that were rewritten "
@@ -150,7 +151,7 @@ def verify(
         try:
             fresh = Store(path)
             try:
-                return _compare(data, fresh, report, validator or RowValidator(), outside)
+                return _compare(data, fresh, report, validator or ColumnarValidator(), outside)
             finally:
                 fresh.close()
         finally:
@@ -263,8 +264,9 @@ def bring_up_to_date(ledger: Segments, store: Store, validator: Validator | None
     Raises LedgerError, StoreError, DiskError.
     """
     place, after = known_end(ledger, store)
+    judge = validator or ColumnarValidator()
     try:
-        for replayed in replay(in_sequence(ledger.read(*after), ledger, place), store, validator or RowValidator()):
+        for replayed in replay(in_sequence(ledger.read(*after), ledger, place), store, judge):
             place, after = replayed.chunks[-1].chunk.after, replayed.chunks[-1].location.end
     except LedgerError:
         if not is_torn(ledger, after, place.leaf):
@@ -273,7 +275,7 @@ def bring_up_to_date(ledger: Segments, store: Store, validator: Validator | None
 
 def replay_first(chunks: int, ledger: Segments, store: Store) -> None:
     """Bring the ledger's first chunks into an empty store. Raises LedgerError, StoreError, DiskError."""
-    deque(replay(islice(in_sequence(ledger.read(), ledger), chunks), store, RowValidator()), maxlen=0)
+    deque(replay(islice(in_sequence(ledger.read(), ledger), chunks), store, ColumnarValidator()), maxlen=0)
 
 
 def is_torn(ledger: Segments, after: tuple[int, int], leaf: int) -> bool:

@@ -35,7 +35,6 @@ class Column:
 SYSTEM_COLUMNS: tuple[Column, ...] = (
     Column("seq", "BIGINT", pl.Int64(), "Number of the line in the ledger; counts every line ever read, from 1."),
     Column("dialect", "VARCHAR", pl.String(), "How the line was spelled: native, xenia, decision_record."),
-    Column("content_sha256", "VARCHAR", pl.String(), "SHA-256 of the event's canonical JSON (RFC 8785)."),
     Column("extra", "JSON", pl.String(), "Fields that the contract does not know, by path."),
     Column("warnings", "VARCHAR[]", pl.List(pl.String()), "What could not be read without rejecting the event."),
     Column("redacted", "BOOLEAN", pl.Boolean(), "Personal data was taken from the line before it was kept."),
@@ -85,6 +84,11 @@ def _types(annotation: Any) -> tuple[str, pl.DataType]:
     if annotation not in simple:
         raise TypeError(f"no column type for {annotation!r}")
     return simple[annotation]
+
+
+def sql_type(annotation: Any) -> str:
+    """The DuckDB type of a column for this annotation. Raises TypeError for one that has no column form."""
+    return _types(annotation)[0]
 
 
 def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:

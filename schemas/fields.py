@@ -15,8 +15,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 INT64_MAX = 2**63 - 1
 TEXT_MAX = 2_000
 
-_NO_CONTROLS = r"^[^\x00-\x1f\x7f-\x9f]*$"
-_SLUG = r"^[a-z0-9][a-z0-9._:/-]*$"
+NO_CONTROLS = r"^[^\x00-\x1f\x7f-\x9f]*$"
+"""Pattern of identities and names: no control characters of ASCII or Latin-1."""
+
+SLUG = r"^[a-z0-9][a-z0-9._:/-]*$"
+"""Pattern of callers, tools and gates, after lower-casing."""
+
 _RFC3339 = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:([Zz])|([+-])([0-9]{2}):([0-9]{2}))"
@@ -65,16 +69,16 @@ Ts = Annotated[
 ]
 """An instant: RFC 3339 with an offset; stored as UTC in microseconds."""
 
-Id = Annotated[str, Field(min_length=1, max_length=200, pattern=_NO_CONTROLS)]
+Id = Annotated[str, Field(min_length=1, max_length=200, pattern=NO_CONTROLS)]
 """An identity that joins rows: 1 to 200 characters, no control characters."""
 
-Ref = Annotated[str, Field(min_length=1, max_length=1_000, pattern=_NO_CONTROLS)]
+Ref = Annotated[str, Field(min_length=1, max_length=1_000, pattern=NO_CONTROLS)]
 """A name, path, digest or foreign identity: 1 to 1,000 characters, no control characters."""
 
 Slug = Annotated[
     str,
     BeforeValidator(_lower),
-    Field(min_length=1, max_length=200, pattern=_SLUG),
+    Field(min_length=1, max_length=200, pattern=SLUG),
     WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[A-Za-z0-9][A-Za-z0-9._:/-]*$"}),
 ]
 """A caller, tool or gate: ``[a-z0-9][a-z0-9._:/-]*`` after lower-casing."""

@@ -93,21 +93,41 @@ class Chores:
         due = self._refresh.due if self._unjudged else self._publish.due if self._unpublished else self._look_due
         return due - self._report.clock.monotonic()
 
+    def is_due(self) -> bool:
+        """Whether `due` would work with the database now, which should be still for that."""
+        verifies = self._intervals.verify is not None and self._now() >= self._verify_due
+        looks = self._now() >= self._look_due
+        return self._judge_is_due or self._publish_is_due or self._sign_is_due or verifies or looks
+
+    def _now(self) -> float:
+        return self._report.clock.monotonic()
+
+    @property
+    def _judge_is_due(self) -> bool:
+        return self._unjudged and self._now() >= self._refresh.due
+
+    @property
+    def _publish_is_due(self) -> bool:
+        aged = self._aged and self._now() - self._published >= UNCHANGED_SECONDS
+        return (self._unpublished or aged) and not self._unjudged and self._now() >= self._publish.due
+
+    @property
+    def _sign_is_due(self) -> bool:
+        return (self._idle and self._unsigned_lines) or self._engine.sign_is_due()
+
     def due(self) -> None:
         """Do what is due."""
-        now = self._report.clock.monotonic
-        if self._unjudged and now() >= self._refresh.due:
+        if self._judge_is_due:
             self._judge()
-        aged = self._aged and now() - self._published >= UNCHANGED_SECONDS
-        if (self._unpublished or aged) and not self._unjudged and now() >= self._publish.due:
+        if self._publish_is_due:
             self._publish_now()
-        if (self._idle and self._unsigned_lines) or self._engine.sign_is_due():
+        if self._sign_is_due:
             self._sign()
         self._handed_out()
-        if self._intervals.verify is not None and now() >= self._verify_due:
+        if self._intervals.verify is not None and self._now() >= self._verify_due:
             self._verify(self._intervals.verify)
-        if now() >= self._look_due:
-            self._look_due = now() + LOOK_SECONDS
+        if self._now() >= self._look_due:
+            self._look_due = self._now() + LOOK_SECONDS
             self._look()
 
     def finish(self) -> list[str]:

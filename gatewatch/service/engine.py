@@ -98,18 +98,18 @@ class Engine:
         self._policy, self._own, self.origin = policy, own, origin
         return changed
 
-    def open(self) -> int:
-        """Take the lock and recover; how many lines only the ledger had until now.
+    def open(self) -> Accounting:
+        """Take the lock and recover; how many lines only the ledger had until now, and what `close` found in the store.
 
         Raises LockedError, LedgerError, StoreError, DiskError, OperationError; CheckpointError when the key to sign
         with cannot be used.
         """
-        recovered = self._pipeline.commit([]).recovered
+        found = self._pipeline.commit([])
         if self.notary is None:  # for the first time
             if self._choice is not None:
                 keep_policy(self.data, self._choice)
             self.notary = Notary(Checkpointer(self.data, self._checkpoints, self._kafka))
-        return recovered
+        return found
 
     @contextmanager
     def _database(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -136,12 +136,24 @@ class Engine:
         """Where sources were left."""
         return self._pipeline.positions
 
-    def commit(self, received: Sequence[Received]) -> Accounting:
-        """All of it into ledger and store. Raises as `open`; then sources have to be made anew."""
-        return self._pipeline.commit(received)
+    def begin(self, received: Sequence[Received]) -> Accounting:
+        """Start to bring all of it into ledger and store; what has become of earlier ones since this was asked last.
+
+        Raises as `open`, for earlier ones too; then sources have to be made anew.
+        """
+        return self._pipeline.begin(received)
+
+    def settle(self) -> Accounting:
+        """Wait for what was begun; what has become of it. Raises as `begin`."""
+        return self._pipeline.settle()
+
+    @property
+    def settled(self) -> bool:
+        """Whether `settle` would not have to wait. Raises as `begin`."""
+        return self._pipeline.settled
 
     def tick(self) -> None:
-        """Keep that nothing had come. Raises as `commit`."""
+        """Keep that nothing had come. Raises as `begin`."""
         self._pipeline.tick()
 
     def ledger_size(self) -> tuple[int, int]:
@@ -182,7 +194,7 @@ class Engine:
     def sign(self) -> bool:
         """Sign the ledger as it is, when it has grown, and begin to hand the checkpoint out; whether one was signed.
 
-        Raises CheckpointError, and as `commit`.
+        Raises CheckpointError, and as `begin`.
         """
         if self.notary is None:
             return False

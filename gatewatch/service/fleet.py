@@ -106,11 +106,11 @@ class Fleet:
         self._close(member)
         self._gave_up(member)
 
-    def kept(self) -> None:
-        """Everything that was gathered is in the store."""
+    def kept(self, received: Sequence[Received]) -> None:
+        """These, of what was gathered, are in the store."""
         for member in self.running:
             if member.source is not None:
-                member.source.kept()
+                member.source.kept(received)
 
     def lag(self) -> dict[str, int]:
         """How much waits to be read, by label; a source that does not know is left out."""

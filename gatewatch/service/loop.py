@@ -1,4 +1,7 @@
-"""The loop of the service. One thread, one step at a time, and each step may fail without anything being lost."""
+"""The loop of the service. One thread, one step at a time, and each step may fail without anything being lost.
+
+Only the way of lines into ledger and store goes on by itself: while one commit is on it, the next one is gathered.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from gatewatch.service.fleet import Fleet
 from gatewatch.service.pace import Backoff
 from gatewatch.service.reporter import Reporter, sum_of
 from gatewatch.service.signals import Orders
+from gatewatch.service.under_way import Begun, UnderWay
 from ingest.accounting import Accounting
 from ingest.errors import DiskError, IngestError, LockedError, StoreError
 from ingest.lines import Received
@@ -18,6 +22,9 @@ from transforms.errors import TransformError
 
 IDLE_SECONDS = 0.5
 """Longest wait for lines, and so for a signal to be obeyed."""
+
+STORE_SECONDS = 0.05
+"""Longest wait for lines while others are on their way into the store, whose end something may wait for."""
 
 LOOK_SECONDS = 2.0
 """How often the sources are asked how much waits to be read."""
@@ -52,6 +59,7 @@ class Service:
         self._orders = orders
         self._report = report
         self._once = once
+        self._under_way = UnderWay()
         self._writing = Backoff()
         self._last_error = ""
         self._in_chores = self._failed_in_chores = False
@@ -72,7 +80,7 @@ class Service:
             self._report.sources(self._fleet)
             findings = count_of(sum(self._report.status.findings.values()), "open finding")
             self._report.log.info(f"ready: {findings}, {self._engine.checkpoints}")
-            while not self._orders.stop.is_set() and self._fleet.running and not self._is_done():
+            while self._under_way or not (self._is_ending or self._is_done()):
                 try:
                     self._turn()
                 except (DiskError, LockedError) as error:
@@ -90,27 +98,40 @@ class Service:
 
     def _open(self) -> None:
         with self._report.step("opening the data directory"):
-            recovered = self._engine.open()
+            found = self._engine.open()
         self._fleet.open(self._engine.positions)
-        if recovered:
-            self.total.recovered += recovered
+        self.total.add(found)
+        if found.lines:  # their commit had worked when another failed, and nobody was told
+            self._report.committed([], found, [])
+        if found.recovered or found.lines:
             self.chores.lines_came()
-            self._report.recovered(recovered)
+        if found.recovered:
+            self._report.recovered(found.recovered)
+
+    @property
+    def _is_ending(self) -> bool:
+        """Whether nothing is to be read any more."""
+        return self._orders.stop.is_set() or not self._fleet.running
 
     def _turn(self) -> None:
         clock = self._report.clock
         self._in_chores = False
         if not self._fleet.is_open:
             self._open()
-        received = self._fleet.gather(self._wait(), clock, self._orders.stop.is_set)
+        is_quiet = not self._under_way
+        received = [] if self._is_ending else self._fleet.gather(self._wait(), clock, self._orders.stop.is_set)
+        if self._under_way and (self._is_ending or self._engine.settled):
+            self._settle()
         if received:
-            self._commit(received)
-        elif clock.monotonic() >= self._tick_due:
+            self._begin(received)
+        elif not self._under_way and clock.monotonic() >= self._tick_due:
             self._tick()
-        self._quiet_rounds = 0 if received else self._quiet_rounds + 1
+        self._quiet_rounds = 0 if received else self._quiet_rounds + is_quiet
         if self._orders.reload.is_set():
             self._orders.reload.clear()
             self._reload()
+        if self._under_way and self.chores.is_due():
+            self._settle()
         self._in_chores = True
         self.chores.due()
         if self._failed_in_chores:
@@ -122,20 +143,37 @@ class Service:
 
     def _wait(self) -> float:
         """How long to wait for lines: until something else is due, but not longer than people wait for a stop."""
+        if self._under_way:
+            return STORE_SECONDS
         if self._once:
             return IDLE_SECONDS
         due = min(self._tick_due - self._report.clock.monotonic(), self.chores.wait())
         return min(IDLE_SECONDS, max(0.02, due))
 
-    def _commit(self, received: list[Received]) -> None:
-        began = self._report.clock.monotonic()
+    def _begin(self, received: list[Received]) -> None:
+        """Send lines on their way; waits only for as long as too many others are on it."""
+        now = self._report.clock.monotonic()
+        self._under_way.begin(received, now)
         with self._report.step("writing lines"):
-            accounting = self._engine.commit(received)
-        self._fleet.kept()
-        ended = self._report.clock.monotonic()
-        self._tick_due = ended + self._intervals.tick
+            accounting = self._engine.begin(received)
+        self._tick_due = self._report.clock.monotonic() + self._intervals.tick
+        self._stored(self._under_way.stored(accounting.lines), accounting)
+
+    def _settle(self) -> None:
+        """Wait until everything that is on its way is in the store."""
+        with self._report.step("writing lines"):
+            accounting = self._engine.settle()
+        self._stored(self._under_way.clear(), accounting)
+
+    def _stored(self, done: list[Begun], accounting: Accounting) -> None:
         self.total.add(accounting)
-        self._report.committed(received, accounting, ended - began)
+        if not done and not accounting.lines:
+            return
+        now = self._report.clock.monotonic()
+        received = [one for begun in done for one in begun.received]
+        self._fleet.kept(received)
+        self._tick_due = now + self._intervals.tick
+        self._report.committed(received, accounting, [now - begun.at for begun in done])
         self.chores.lines_came()
         self._written()
 
@@ -154,6 +192,7 @@ class Service:
 
     def _interrupted(self, error: IngestError, then: str) -> None:
         """Nothing can be written: give everything back, and begin again later where the store says."""
+        self._under_way.clear()
         self._fleet.close()
         self._engine.close()
         self._last_error, self._failed_in_chores = str(error), self._in_chores

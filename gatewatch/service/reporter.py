@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -48,8 +48,8 @@ class Reporter:
         finally:
             self.status.step = None
 
-    def committed(self, received: list[Received], accounting: Accounting, seconds: float) -> None:
-        """Lines are in the store."""
+    def committed(self, received: Sequence[Received], accounting: Accounting, seconds: Sequence[float]) -> None:
+        """Lines are in the store: `received` as far as all of a commit is, and how long each commit took."""
         self.metrics.committed(accounting, seconds)
         self.status.committed_at = self.clock.utc()
         for one in received:

@@ -25,6 +25,12 @@ from schemas.events import DecisionRecordEvent
 from schemas.fields import parse_rfc3339
 
 TS_SOURCE = "ts_source"
+"""Name of the note that the reader makes in a record: where its time was taken from."""
+
+FILE_NAME, FILE_TIME = "file name", "file modification time"
+TIMES_OF_FILES = frozenset({FILE_NAME, FILE_TIME})
+"""What the note says of a time that the text itself does not give."""
+
 INVALID = "invalid"
 """Name of the member that a line has instead of a readable text: why the file is not UTF-8."""
 
@@ -53,11 +59,10 @@ class NoRecord(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as an event, what could not be read of it, and whether its time comes from the file, not the text."""
+    """A record as an event, and what could not be read of it."""
 
     event: DecisionRecordEvent
     warnings: tuple[str, ...]
-    time_from_file: bool
 
 
 def looks_like_record(text: str) -> bool:
@@ -94,11 +99,11 @@ def read(line: Mapping[str, Any]) -> Record:
     fields = _fields(document, warnings)
     fields |= {"event_id": _event_id(fields["decision_id"], text), "kind": "decision.record", "ts": _PROVISIONAL}
     event = _validated(fields, warnings)
-    ts, source, from_file = _time_of(event, path, line.get("mtime"))
+    ts, source = _time_of(event, path, line.get("mtime"))
     final = DecisionRecordEvent.model_validate({**fields, "ts": ts, TS_SOURCE: source})
     if len(warnings) > _MOST_WARNINGS:
         warnings[_MOST_WARNINGS:] = [f"and {len(warnings) - _MOST_WARNINGS} more"]
-    return Record(final, tuple(warnings), from_file)
+    return Record(final, tuple(warnings))
 
 
 def _event_id(decision_id: str, text: str) -> str:
@@ -170,21 +175,21 @@ def _leave_out(fields: Any, place: tuple[int | str, ...]) -> None:
     del fields[place[-1]]
 
 
-def _time_of(event: DecisionRecordEvent, path: str, mtime: Any) -> tuple[str, str, bool]:
-    """(RFC 3339 time, where it was taken from, whether that is the file rather than the text)."""
+def _time_of(event: DecisionRecordEvent, path: str, mtime: Any) -> tuple[str, str]:
+    """(RFC 3339 time, where it was taken from)."""
     extra = event.__pydantic_extra__ or {}
     for name in ("resolved_at", "first_response_at", "received_at"):
         stated: datetime | None = getattr(event.sla, name) if event.sla else None
         if stated is not None:
-            return stated.astimezone(UTC).isoformat(), f"sla.{name}", False
+            return stated.astimezone(UTC).isoformat(), f"sla.{name}"
         beside = extra.get(name)
         if isinstance(beside, str) and _exists(beside):
-            return beside, name, False
+            return beside, name
     dated = _DATE_IN_NAME.search(path.rsplit("/", 1)[-1])
     if dated and _exists(f"{dated[1]}T00:00:00Z"):
-        return f"{dated[1]}T00:00:00Z", "file name", True
+        return f"{dated[1]}T00:00:00Z", FILE_NAME
     if isinstance(mtime, str) and _exists(mtime):
-        return mtime, "file modification time", True
+        return mtime, FILE_TIME
     raise NoRecord("has no time: neither in its sla, nor in the file's name, nor of the file")
 
 

@@ -119,20 +119,33 @@ def _taken(before: Mapping[int, Redaction], now: Mapping[int, Redaction]) -> dic
     return taken
 
 
-def leaf_hash(encoded: bytes) -> str:
-    """RFC 6962 leaf hash (hex) of a chunk's bytes."""
-    return hashlib.sha256(b"\x00" + encoded).hexdigest()
+def leaf_hash(*parts: bytes) -> str:
+    """RFC 6962 leaf hash (hex) of a chunk's bytes, which may come in parts: they need not be joined for it."""
+    leaf = hashlib.sha256(b"\x00")
+    for part in parts:
+        leaf.update(part)
+    return leaf.hexdigest()
 
 
 def encode(chunk: Chunk) -> bytes:
     """The chunk's bytes: header, newline, payload, newline."""
-    kept = [line if isinstance(line, bytes) else b"" for line in chunk.lines]
-    payload = b"\n".join(kept)
-    markers = {
-        str(index): {"bytes": line.bytes, "sha256": line.sha256}
-        for index, line in enumerate(chunk.lines)
-        if isinstance(line, OverLong)
-    }
+    return b"".join(encoded_parts(chunk))
+
+
+def encoded_parts(chunk: Chunk) -> tuple[bytes, bytes, bytes]:
+    """The chunk's bytes in three parts: header line with its newline, payload, newline."""
+    markers: dict[str, Any] = {}
+    try:
+        kept: list[bytes] = chunk.lines  # type: ignore[assignment]
+        payload = b"\n".join(kept)
+    except TypeError:  # an over-long line among them, which is rare
+        kept = [line if isinstance(line, bytes) else b"" for line in chunk.lines]
+        payload = b"\n".join(kept)
+        markers = {
+            str(index): {"bytes": line.bytes, "sha256": line.sha256}
+            for index, line in enumerate(chunk.lines)
+            if isinstance(line, OverLong)
+        }
     header: dict[str, Any] = {
         "v": LAYOUT_VERSION,
         "leaf": chunk.leaf,
@@ -157,12 +170,17 @@ def encode(chunk: Chunk) -> bytes:
     }
     if payload.count(b"\n") > len(kept) - 1 and kept:
         header["lengths"] = [len(line) for line in kept]
-    return json.dumps(header, separators=(",", ":")).encode("ascii") + b"\n" + payload + b"\n"
+    return json.dumps(header, separators=(",", ":")).encode("ascii") + b"\n", payload, b"\n"
 
 
 def payload_size(header_line: bytes) -> int:
     """Bytes from the end of a header line to the end of its chunk. Raises BadChunk when it is no header."""
-    return int(_header(header_line)["bytes"]) + 1
+    return size_behind(read_header(header_line))
+
+
+def size_behind(header: Mapping[str, Any]) -> int:
+    """Bytes from the end of the header line to the end of the chunk."""
+    return int(header["bytes"]) + 1
 
 
 def decode(encoded: bytes) -> Chunk:
@@ -170,20 +188,23 @@ def decode(encoded: bytes) -> Chunk:
     end = encoded.find(b"\n")
     if end < 0:
         raise ShortChunk("the header line has no end")
-    header = _header(encoded[:end])
-    payload = encoded[end + 1 : -1]
-    # Counted, since a chunk without lines that lost its last byte still ends with a newline: its header's.
-    if len(encoded) != end + 1 + header["bytes"] + 1 or not encoded.endswith(b"\n"):
-        raise ShortChunk(f"has {len(payload)} bytes of lines, but the header says {header['bytes']}")
-    if hashlib.sha256(payload).hexdigest() != header.get("sha256"):
+    return decode_behind(read_header(encoded[:end]), encoded[end + 1 :])
+
+
+def decode_behind(header: dict[str, Any], rest: bytes) -> Chunk:
+    """The chunk with this header and these bytes behind its line, every hash and count checked. Raises BadChunk."""
+    if len(rest) != size_behind(header) or not rest.endswith(b"\n"):
+        raise ShortChunk(f"has {max(len(rest) - 1, 0)} bytes of lines, but the header says {header['bytes']}")
+    if hashlib.sha256(memoryview(rest)[:-1]).hexdigest() != header.get("sha256"):
         raise BadChunk("the lines are not those that the header's hash stands for")
     try:
-        return _chunk(header, payload)
+        return _chunk(header, rest)
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         raise BadChunk(f"the header cannot be understood ({type(error).__name__}: {error})") from None
 
 
-def _header(line: bytes) -> dict[str, Any]:
+def read_header(line: bytes) -> dict[str, Any]:
+    """A header line as an object that says how long its chunk is; nothing else is checked. Raises BadChunk."""
     try:
         header = json.loads(line)
     except (ValueError, RecursionError):
@@ -195,9 +216,9 @@ def _header(line: bytes) -> dict[str, Any]:
     return header
 
 
-def _chunk(header: dict[str, Any], payload: bytes) -> Chunk:
+def _chunk(header: dict[str, Any], rest: bytes) -> Chunk:
     count = int(header["lines"])
-    lines = _lines(header, payload)
+    lines = _lines(header, rest)
     if len(lines) != count:
         raise ValueError(f"{len(lines)} lines where the header says {count}")
     _check_positions(header, count)
@@ -238,15 +259,18 @@ def _check_positions(header: dict[str, Any], count: int) -> None:
         raise ValueError("lines have no numbers")
 
 
-def _lines(header: dict[str, Any], payload: bytes) -> list[Line]:
+def _lines(header: dict[str, Any], rest: bytes) -> list[Line]:
+    """The lines of a payload with the newline behind it: cut up where it is, since copying it would cost as much."""
     if "lengths" not in header:
-        return list(payload.split(b"\n")) if header["lines"] or payload else []
+        pieces = rest.split(b"\n")
+        pieces.pop()
+        return [*pieces] if header["lines"] or len(rest) > 1 else []
     lines: list[Line] = []
     begin = 0
     for length in header["lengths"]:
-        lines.append(payload[begin : begin + length])
+        lines.append(rest[begin : begin + length])
         begin += length + 1
-    if begin != len(payload) + 1 or any(length < 0 for length in header["lengths"]):
+    if begin != len(rest) or any(length < 0 for length in header["lengths"]):
         raise ValueError("the lengths of the lines do not add up")
     return lines
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ingest.accounting import Accounting
-from ingest.commits import Applier
+from ingest.commits import Applier, Commit
 from ingest.errors import LedgerError, StoreError
-from ingest.ledger.chunks import Chunk, Place
+from ingest.ledger.chunks import Place
 from ingest.ledger.segments import Segments, Stored
 from ingest.ledger.store import Store
 from ingest.lines import MAX_COMMIT_BYTES, MAX_COMMIT_LINES
-from ingest.validate import Validated, Validator
+from ingest.validate import Batch, Validator
 
 _AGAIN = "makes the database again from what the ledger holds"
 
@@ -95,7 +95,7 @@ def replay(chunks: Iterable[Stored], store: Store, validator: Validator) -> Iter
             if group and (
                 stored is None or lines + more > MAX_COMMIT_LINES or size + stored.location.length > MAX_COMMIT_BYTES
             ):
-                accounting = applier.submit([(one, judged(one.chunk, validator)) for one in group])
+                accounting = applier.submit(judged(group, validator))
                 if behind:
                     yield Replayed(behind, accounting)
                 behind, group, lines, size = group, [], 0, 0
@@ -112,9 +112,10 @@ def replay(chunks: Iterable[Stored], store: Store, validator: Validator) -> Iter
         raise fault
 
 
-def judged(chunk: Chunk, validator: Validator) -> Validated:
-    """The verdicts on a chunk's lines."""
-    return validator.validate(chunk.lines, chunk.seq, chunk.source.dialect)
+def judged(chunks: Sequence[Stored], validator: Validator) -> Commit:
+    """Chunks of the ledger with the verdicts on their lines."""
+    batches = [Batch(one.chunk.lines, one.chunk.seq, one.chunk.source.dialect) for one in chunks]
+    return list(zip(chunks, validator.validate_all(batches), strict=True))
 
 
 def _check_extent(ledger: Segments, store: Store) -> None:

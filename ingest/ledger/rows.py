@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
@@ -16,16 +17,13 @@ from ingest.accounting import COUNTS, Accounting
 from ingest.dialects.decision_record import TS_SOURCE
 from ingest.errors import StoreError
 from ingest.ledger.chunks import Chunk
+from ingest.ledger.repeats import Conflict, without_repeats
 from ingest.ledger.retries import is_retry, quarantine_id, retry_rows
 from ingest.ledger.segments import Stored
 from ingest.ledger.tables import BATCHES, GAPS, POSITIONS, QUARANTINE, RETRIES, SOURCES, naive
 from ingest.lines import OverLong, Position
-from ingest.sentences import short
 from ingest.validate import Reject, Validated
 from schemas.columns import POLARS_SCHEMA, Column
-
-Known = dict[str, tuple[str, int]]
-"""By event id: the hash of its content and the ledger number of the line that used it first."""
 
 SourceRow = dict[str, Any]
 """A row of `sources` by column."""
@@ -33,9 +31,9 @@ SourceRow = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SortedOut:
-    """A chunk after deduplication: rows of `events` and of `quarantine`, and the accounting."""
+    """A chunk after deduplication: the highest time among its events, rows of `quarantine`, and the accounting."""
 
-    events: pl.DataFrame
+    max_ts: Any
     quarantine: list[dict[str, Any]]
     accounting: Accounting
 
@@ -49,39 +47,45 @@ class Rows:
 
 
 def rows_of(
-    commit: Sequence[tuple[Stored, Validated]], known: Known, sources: Mapping[str, SourceRow], batches: int
+    commit: Sequence[tuple[Stored, Validated]],
+    known: pl.DataFrame | None,
+    sources: Mapping[str, SourceRow],
+    batches: int,
 ) -> Rows:
     """The rows for chunks in ledger order.
 
-    `known` are the stored ids among theirs (it is added to), `sources` the rows of their sources by name, `batches`
-    how many chunks the store has.
+    `known` are the stored events whose ids are among theirs, `sources` the rows of their sources by name, `batches` how
+    many chunks the store has.
     """
-    ids = pl.concat([validated.accepted["event_id"] for _, validated in commit])
-    repeats = bool(known) or ids.n_unique() < ids.len()
+    events, conflicts = without_repeats(accepted_of(commit), known)
     total = Accounting()
     current = dict(sources)
     positions: dict[str, Position] = {}
-    events: list[pl.DataFrame] = []
+    floors: list[Any] = []
+    heights: list[int] = []
     quarantine: list[dict[str, Any]] = []
     batch_rows: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []
     retries: list[dict[str, Any]] = []
-    for number, (stored, validated) in enumerate(commit, start=batches + 1):
+    parts = _by_chunk([stored.chunk for stored, _ in commit], events, conflicts)
+    for number, ((stored, validated), (first, found)) in enumerate(zip(commit, parts, strict=True), start=batches + 1):
         chunk = stored.chunk
         before = current.get(chunk.source.name, {})
-        found = _sort_out(validated, chunk, known if repeats else None, before.get("floor_ts"))
-        events.append(found.events)
-        quarantine += found.quarantine
-        batch_rows.append(_batch_row(stored, number, found.accounting))
-        current[chunk.source.name] = _source_row(chunk, found, before)
+        sorted_out = _sort_out(validated, chunk, first, found)
+        floors.append(before.get("floor_ts"))
+        heights.append(first.height)
+        quarantine += sorted_out.quarantine
+        batch_rows.append(_batch_row(stored, number, sorted_out.accounting))
+        current[chunk.source.name] = _source_row(chunk, sorted_out, before)
         positions.update(chunk.positions)
         gaps += _gap_rows(chunk)
-        retries += retry_rows(chunk, set(found.events["seq"]), {row["seq"] for row in found.quarantine})
-        total.add(found.accounting)
+        if is_retry(chunk):
+            retries += retry_rows(chunk, set(first["seq"]), {row["seq"] for row in sorted_out.quarantine})
+        total.add(sorted_out.accounting)
     touched = dict.fromkeys(stored.chunk.source.name for stored, _ in commit)
     return Rows(
         {
-            "events": pl.concat(events),
+            "events": _with_arrival(events, [stored.chunk for stored, _ in commit], heights, floors),
             "quarantine": _frame(QUARANTINE, quarantine),
             "batches": _frame(BATCHES, batch_rows),
             "sources": _frame(SOURCES, [current[name] for name in touched]),
@@ -95,59 +99,69 @@ def rows_of(
     )
 
 
-def _sort_out(validated: Validated, chunk: Chunk, known: Known | None, floor: datetime | None) -> SortedOut:
-    """Tell first events from duplicates and conflicts; `known` None: there are none.
+def accepted_of(commit: Sequence[tuple[Stored, Validated]]) -> pl.DataFrame:
+    """What was accepted of a commit's lines, before deduplication, as one frame."""
+    return pl.concat([validated.accepted for _, validated in commit], rechunk=False)
 
-    `floor` is the source's `floor_ts` (naive UTC) before the chunk.
-    """
-    accepted = validated.accepted
-    events = accepted
-    conflicts: list[Reject] = []
-    if known is not None:
-        events, conflicts = _without_repeats(accepted, chunk, known)
-    rejects = sorted(validated.rejects + conflicts, key=lambda reject: reject.seq)
+
+def _by_chunk(
+    chunks: Sequence[Chunk], events: pl.DataFrame, conflicts: Sequence[Conflict]
+) -> Iterator[tuple[pl.DataFrame, Sequence[Conflict]]]:
+    """The rows of `events`, as far as they are counted, and the conflicts that belong to each chunk."""
+    counted = events.select("seq", "ts", "extra", "warnings")
+    bounds = pl.Series([*(chunk.seq for chunk in chunks), chunks[-1].next_seq])
+    rows = counted["seq"].search_sorted(bounds).to_list()
+    seqs = pl.Series([conflict.seq for conflict in conflicts], dtype=pl.Int64()).search_sorted(bounds).to_list()
+    for (row, next_row), (first, last) in zip(pairwise(rows), pairwise(seqs), strict=True):
+        yield counted.slice(row, next_row - row), conflicts[first:last]
+
+
+def _sort_out(validated: Validated, chunk: Chunk, events: pl.DataFrame, conflicts: Sequence[Conflict]) -> SortedOut:
+    """What became of a chunk's lines, when `events` are the first with their ids and `conflicts` those that are not."""
+    rejects = validated.rejects
+    if conflicts:
+        found = (_reject(conflict, chunk) for conflict in conflicts)
+        rejects = sorted([*rejects, *found], key=lambda reject: reject.seq)
     accounting = Accounting(
         lines=len(chunk.lines),
         accepted=events.height,
-        duplicate=accepted.height - events.height - len(conflicts),
+        duplicate=validated.accepted.height - events.height - len(conflicts),
         quarantined=len(rejects),
         blank=validated.blank,
-        warnings=int(events["warnings"].list.len().sum() or 0),
-        drift=0 if is_retry(chunk) else _drifted(events),  # no producer sends these lines now
+        warnings=int(events["warnings"].drop_nulls().list.len().sum()),
+        drift=0 if is_retry(chunk) else _drifted(events["extra"].drop_nulls()),  # no producer sends these lines now
         redacted=len(chunk.redactions),
         reasons=Counter(reject.reason for reject in rejects),
     )
     if not accounting.balanced:
         raise StoreError(f"the lines from {chunk.seq} on do not add up ({accounting}): please report this fault")
-    quarantine = [_quarantined(reject, chunk) for reject in rejects]
-    return SortedOut(_with_arrival(events, chunk, floor), quarantine, accounting)
+    return SortedOut(events["ts"].max(), [_quarantined(reject, chunk) for reject in rejects], accounting)
 
 
-def _with_arrival(events: pl.DataFrame, chunk: Chunk, floor: datetime | None) -> pl.DataFrame:
-    """The events with what only their arrival says: what was taken from the line, and what came before it."""
-    taken = [chunk.seq + index for index in chunk.redactions]
-    return events.with_columns(
-        redacted=pl.col("seq").is_in(taken), floor_ts=pl.lit(floor, dtype=POLARS_SCHEMA["floor_ts"])
-    )
+def _reject(conflict: Conflict, chunk: Chunk) -> Reject:
+    line = chunk.lines[conflict.seq - chunk.seq]
+    text = line if isinstance(line, bytes) else None
+    return Reject(conflict.seq, "event_conflict", conflict.errors, text, conflict.event_id)
 
 
-def _without_repeats(accepted: pl.DataFrame, chunk: Chunk, known: Known) -> tuple[pl.DataFrame, list[Reject]]:
-    keep: list[bool] = []
-    conflicts: list[Reject] = []
-    for seq, event_id, content in accepted.select("seq", "event_id", "content_sha256").iter_rows():
-        first = known.setdefault(event_id, (content, seq))
-        keep.append(first[1] == seq)
-        if first[0] != content:
-            errors = f"event_id {short(event_id)} was used before, with other content, by line {first[1]} of the ledger"
-            line = chunk.lines[seq - chunk.seq]
-            text = line if isinstance(line, bytes) else None
-            conflicts.append(Reject(seq, "event_conflict", errors, text, event_id))
-    return accepted.filter(pl.Series(keep, dtype=pl.Boolean())), conflicts
+def _with_arrival(
+    events: pl.DataFrame, chunks: Sequence[Chunk], heights: Sequence[int], floors: Sequence[Any]
+) -> pl.DataFrame:
+    """The events with what only their arrival says: what was taken from the line, and what came before it.
+
+    `heights` says how many of them each chunk has, `floors` the `floor_ts` (naive UTC) of its source before it.
+    """
+    taken = [chunk.seq + index for chunk in chunks for index in chunk.redactions]
+    redacted: pl.Expr = pl.col("seq").is_in(taken) if taken else pl.lit(value=False)
+    floor = pl.Series(floors, dtype=POLARS_SCHEMA["floor_ts"])
+    if len(set(floors)) == 1:
+        return events.with_columns(redacted=redacted, floor_ts=pl.lit(floor[0], dtype=floor.dtype))
+    chunk_of = pl.Series(range(len(heights))).repeat_by(pl.Series(heights)).explode().drop_nulls()
+    return events.with_columns(floor.gather(chunk_of).alias("floor_ts"), redacted=redacted)
 
 
-def _drifted(events: pl.DataFrame) -> int:
+def _drifted(extra: pl.Series) -> int:
     """Events with an unknown field, other than the note that the decision-record reader itself makes."""
-    extra = events["extra"].drop_nulls()
     return extra.len() - int(extra.str.contains(rf'^\{{"{TS_SOURCE}":"[^"]*"\}}$').sum() or 0)
 
 
@@ -254,7 +268,7 @@ def _source_row(chunk: Chunk, sorted_out: SortedOut, old: SourceRow) -> SourceRo
     """The row of `sources` after this chunk; `old` is the one that it replaces, empty when there is none."""
     received = naive(chunk.received_at)
     heard = received if chunk.lines else old.get("last_received_at", received)
-    times = [time for time in (old.get("max_ts"), sorted_out.events["ts"].max()) if time is not None]
+    times = [time for time in (old.get("max_ts"), sorted_out.max_ts) if time is not None]
     highest = max(times, default=None)
     return {
         "source": chunk.source.name,

@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ingest.errors import LedgerError, disk_error
-from ingest.ledger.chunks import MAX_HEADER_BYTES, BadChunk, Chunk, ShortChunk, decode, encode, leaf_hash, payload_size
+from ingest.ledger.chunks import (
+    MAX_HEADER_BYTES,
+    BadChunk,
+    Chunk,
+    ShortChunk,
+    decode_behind,
+    encoded_parts,
+    leaf_hash,
+    read_header,
+    size_behind,
+)
 from ingest.ledger.files import SegmentFile, fsync_path, open_at, segment_files, segment_path
 from ingest.ledger.origin import ensure_origin
 from ingest.ledger.sealing import seal
@@ -129,8 +139,9 @@ class Segments:
 
     def append(self, chunks: Sequence[Chunk]) -> list[Stored]:
         """Write the chunks of one commit and make them durable together. Raises DiskError; then all is as before."""
-        encoded = [encode(chunk) for chunk in chunks]
-        if self._size and self._size + sum(map(len, encoded)) > SEGMENT_BYTES:
+        encoded = [encoded_parts(chunk) for chunk in chunks]
+        lengths = [sum(map(len, parts)) for parts in encoded]
+        if self._size and self._size + sum(lengths) > SEGMENT_BYTES:
             self.close()
             self._segment += 1
             self._open()
@@ -138,13 +149,13 @@ class Segments:
         end = self._size
         stored: list[Stored] = []
         try:
-            for chunk, content in zip(chunks, encoded, strict=True):
+            for chunk, parts, length in zip(chunks, encoded, lengths, strict=True):
                 self._at("ledger.write")
-                written = os.write(self._file, content)
-                while written < len(content):  # a signal or a nearly full disk may split a write
-                    written += os.write(self._file, memoryview(content)[written:])
-                stored.append(Stored(chunk, Location(self._segment, end, len(content)), leaf_hash(content)))
-                end += len(content)
+                written = os.writev(self._file, parts)
+                while written < length:  # a signal or a nearly full disk may split a write
+                    written += os.write(self._file, memoryview(b"".join(parts))[written:])
+                stored.append(Stored(chunk, Location(self._segment, end, length), leaf_hash(*parts)))
+                end += length
             self._at("ledger.fsync")
             os.fsync(self._file)
         except OSError as error:
@@ -187,8 +198,11 @@ def _read_chunk(content: BinaryIO, file: SegmentFile, offset: int) -> Stored:
     line = content.readline(MAX_HEADER_BYTES)
     if not line.endswith(b"\n"):
         raise ShortChunk("the header line has no end")
-    size = payload_size(line)
+    header = read_header(line)
+    size = size_behind(header)
     if offset + len(line) + size > file.size:  # asked before reading: a forged size must not fill the memory
         raise ShortChunk(f"the header says {size} bytes, but there are {file.size - offset - len(line)}")
-    encoded = line + content.read(size)
-    return Stored(decode(encoded), Location(file.number, offset, len(encoded)), leaf_hash(encoded))
+    rest = content.read(size)
+    return Stored(
+        decode_behind(header, rest), Location(file.number, offset, len(line) + len(rest)), leaf_hash(line, rest)
+    )

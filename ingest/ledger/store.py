@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import polars as pl
+from polars import CompatLevel
 
 from ingest.accounting import Accounting
 from ingest.errors import DiskError, IngestError, LockedError, StoreError, disk_error
 from ingest.ledger.chunks import Place
 from ingest.ledger.files import fsync_path
-from ingest.ledger.rows import Known, SourceRow, rows_of
+from ingest.ledger.known import KnownEvents
+from ingest.ledger.rows import SourceRow, accepted_of, rows_of
 from ingest.ledger.segments import Location, Stored
 from ingest.ledger.tables import SOURCES, STORE_VERSION, create_tables, layout
 from ingest.lines import Position, Source
@@ -29,6 +30,10 @@ from ingest.validate import Validated
 
 READABLE_SINCE = "v1.2.0"
 """The oldest DuckDB that can read the file, and so the snapshots that are copies of it: analysts keep their clients."""
+
+ROW_GROUP_ROWS = 30_720
+"""A commit of up to 100,000 events fills several: whole row groups are compressed and written while it is inserted, and
+only what is left over is written again by the next checkpoint. DuckDB's own 122,880 would be rewritten each time."""
 
 _REBUILD = "make it again with `gatewatch rebuild`"
 _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
@@ -84,6 +89,23 @@ def _create(path: Path, at: Callable[[str], None]) -> None:
     replace_database(unfinished, path, at)
 
 
+def _open(path: Path) -> duckdb.DuckDBPyConnection:
+    """A connection whose database is the file, under the name `work`. Raises duckdb.Error.
+
+    Attached rather than opened, since only so the size of its row groups can be chosen. A cursor of this connection
+    has to `USE work` for itself.
+    """
+    connection = duckdb.connect(config=_OFFLINE)
+    try:
+        quoted = str(path).replace("'", "''")  # ATTACH takes no parameters
+        connection.execute(f"ATTACH '{quoted}' AS work (ROW_GROUP_SIZE {ROW_GROUP_ROWS})")
+        connection.execute("USE work")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def remove_database(path: Path) -> None:
     """Remove a database file and its write-ahead log, if they are there. Raises DiskError."""
     try:
@@ -130,7 +152,7 @@ class Store:
         if not path.exists():
             _create(path, at)
         try:
-            self.connection = duckdb.connect(str(path), config=_OFFLINE)
+            self.connection = _open(path)
         except duckdb.Error as error:
             raise store_error(error, path) from None
         try:
@@ -138,6 +160,7 @@ class Store:
             # At DuckDB's 16 MB every other chunk would rewrite the last row group: half of the time of loading.
             self.connection.execute("SET wal_autocheckpoint = '128MB'")
             check_version(self.connection, path)
+            self._known = KnownEvents(self.connection, path.parent)
         except duckdb.Error as error:
             self.connection.close()
             raise store_error(error, path) from None
@@ -204,11 +227,12 @@ class Store:
         first = commit[0][0].chunk
         if (first.leaf, first.seq) != (place.leaf, place.seq):
             raise StoreError(f"{self.path} ends before line {place.seq}, but line {first.seq} comes next: {_REBUILD}")
-        known = self._known([validated.accepted for _, validated in commit])
+        known = self._known.find(accepted_of(commit).select("event_id", "kind"))
         rows = rows_of(commit, known, self._sources({stored.chunk.source.name for stored, _ in commit}), place.leaf)
         run = self.connection.execute
         for table, frame in rows.tables.items():
-            self.connection.register(f"new_{table}", frame)
+            # In the newest layout, in which Polars hands texts over without copying them.
+            self.connection.register(f"new_{table}", frame.to_arrow(compat_level=CompatLevel.newest()))
         try:
             self._at("store.begin")
             run("BEGIN")
@@ -220,6 +244,7 @@ class Store:
                     run(f'INSERT INTO "{table}" SELECT * FROM "new_{table}"')  # noqa: S608 - our own tables
             self._at("store.commit")
             run("COMMIT")
+            self._known.committed(rows.tables["events"])
             self._at("store.committed")
         finally:
             self._forget(*(f"new_{table}" for table in rows.tables))
@@ -237,18 +262,6 @@ class Store:
             "SELECT source, kind, path, dialect FROM sources ORDER BY last_received_at DESC, source LIMIT 1"
         )
         return None if row is None else Source(*row)
-
-    def _known(self, accepted: Sequence[pl.DataFrame]) -> Known:
-        """(content hash, ledger number) of the events that are there already, by event id."""
-        ids = pl.concat([frame.select("event_id") for frame in accepted])
-        if ids.is_empty():
-            return {}
-        self.connection.register("new_ids", ids)
-        try:
-            query = "SELECT event_id, content_sha256, seq FROM events SEMI JOIN new_ids USING (event_id)"
-            return {event_id: (content, seq) for event_id, content, seq in self.connection.execute(query).fetchall()}
-        finally:
-            self._forget("new_ids")
 
     def _forget(self, *frames: str) -> None:
         with suppress(duckdb.Error):  # after a fatal error nothing works any more, and that error is the one to tell
@@ -275,5 +288,6 @@ class Store:
 
     def close(self) -> None:
         """Close the file; what was committed is in it or in its write-ahead log."""
+        self._known.forget()
         with suppress(duckdb.Error):  # a connection that failed before has said so then
             self.connection.close()

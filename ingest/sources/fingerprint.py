@@ -30,10 +30,10 @@ class Fingerprint:
     head: bytes = b""
     tail: bytes = b""
 
-    def extended(self, read: bytes) -> Fingerprint:
+    def extended(self, read: bytes | memoryview) -> Fingerprint:
         """The fingerprint after `read` has followed."""
         head = self.head + read[: WINDOW_BYTES - len(self.head)] if len(self.head) < WINDOW_BYTES else self.head
-        tail = read[-WINDOW_BYTES:] if len(read) >= WINDOW_BYTES else (self.tail + read)[-WINDOW_BYTES:]
+        tail = bytes(read[-WINDOW_BYTES:]) if len(read) >= WINDOW_BYTES else (self.tail + read)[-WINDOW_BYTES:]
         return Fingerprint(head, tail)
 
     def as_position(self) -> Position:

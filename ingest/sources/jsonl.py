@@ -16,13 +16,16 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ingest.errors import SourceError
 from ingest.lines import MAX_CHUNK_BYTES, MAX_CHUNK_LINES, Chunks, Line, Position, Received, Source, readable
 from ingest.sources.fingerprint import Fingerprint
 from ingest.sources.splitter import Splitter, sha256_of, size_of
 from ingest.sources.streams import Stream, open_file, open_stdin
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Hash
 
 _BOM = b"\xef\xbb\xbf"
 _BLOCK_BYTES = 64 << 10
@@ -54,10 +57,7 @@ class Reader:
         self._read = 0
         self._fingerprint = Fingerprint()  # of everything read as well
         nothing = {"sha256": self._hash.hexdigest(), **self._fingerprint.as_position()}
-        self._here: Position = {"offset": 0, "line": 0, **nothing, "partial": None, "final": False}
-        self._start = self._here  # of the chunk that is being filled
-        self._lines: list[Line] = []
-        self._bytes = 0
+        self._take_over({"offset": 0, "line": 0, **nothing, "partial": None, "final": False})
 
     def resume(self, known: Position) -> bool:
         """Read over what is known; False when the stream does not begin with it (and is of no more use then)."""
@@ -76,18 +76,41 @@ class Reader:
         return True
 
     def _take_over(self, known: Position) -> None:
-        self._here = self._start = known
-        self._lines = []
+        self._known = known  # a position that was reached, or told by an earlier run
+        self._passed: tuple[Hash, Fingerprint] | None = None  # up to the last newline, when that is further on
+        self._offset: int = known["offset"]  # of the last newline, behind it
+        self._line: int = known["line"]
+        self._taken: str | None = known["partial"]
+        self._start = known  # of the chunk that is being filled
+        self._lines: list[Line] = []
         self._bytes = 0
+
+    def _here(self) -> Position:
+        """The position behind the last newline; made when it is asked for, since it costs three hashes."""
+        if self._passed is not None:
+            hashed, fingerprint = self._passed
+            self._passed = None
+            self._known = {
+                **self._known,  # also what the one who follows files keeps there
+                "offset": self._offset,
+                "line": self._line,
+                "sha256": hashed.hexdigest(),
+                **fingerprint.as_position(),
+                "partial": None,
+                "final": False,
+            }
+        return self._known
 
     def chunks(self, known: dict[tuple[int, str], Position]) -> Iterator[Received]:
         """The lines from here on, without a beginning that is `known` by its length and hash.
 
         Raises SourceError where the stream cannot be read on, after handing out the lines before.
         """
-        stops = sorted({offset for offset, _ in known}, reverse=True)
-        if (0, self._here["sha256"]) in known:
-            self._take_over(known[0, self._here["sha256"]])
+        lengths = {offset for offset, _ in known}
+        stops = sorted(lengths, reverse=True)
+        beginning = (0, self._known["sha256"])
+        if beginning in known:
+            self._take_over(known[beginning])
         fault: SourceError | None = None
         while True:
             while stops and stops[-1] <= self._read:
@@ -101,51 +124,49 @@ class Reader:
             if not block:
                 break
             yield from self._take(block)
-            digest = self._here["sha256"]
-            if self._here["offset"] == self._read and (self._read, digest) in known:
-                self._take_over(known[self._read, digest])
+            if self._read in lengths and self._offset == self._read:
+                place = (self._read, self._here()["sha256"])
+                if place in known:
+                    self._take_over(known[place])
         if fault is not None:
             if self._lines:
-                yield self._chunk(self._here)
+                yield self._chunk(self._here())
             raise fault
         yield from self._last()
 
     def _take(self, block: bytes) -> Iterator[Received]:
         lines = self._splitter.feed(block)
         newline = block.rfind(b"\n") + 1
+        view = memoryview(block)
         if lines:
-            if self._is_full(lines):
-                yield self._chunk(self._here)
-            self._add(block[:newline])
-            complete = len(lines)
-            lines = self._unmarked(self._without_taken(lines))
+            size = self._read + newline - self._offset  # of the lines with their newlines
+            if self._is_full(len(lines), size):
+                yield self._chunk(self._here())
+            self._add(view[:newline])
+            self._passed = self._hash.copy(), self._fingerprint
+            self._offset += size
+            self._line += len(lines)
+            if self._taken is not None or not self._lines:
+                lines = self._unmarked(self._without_taken(lines))
+                size = sum(map(size_of, lines)) + len(lines)
             self._lines += lines
-            self._bytes += sum(map(size_of, lines)) + len(lines)
-            self._here = {
-                **self._here,  # also what the one who follows files keeps there
-                "offset": self._read + newline,
-                "line": self._here["line"] + complete,
-                "sha256": self._hash.hexdigest(),
-                **self._fingerprint.as_position(),
-                "partial": None,
-                "final": False,
-            }
-        self._add(block[newline:])
+            self._bytes += size
+        self._add(view[newline:])
         self._read += len(block)
 
-    def _add(self, read: bytes) -> None:
+    def _add(self, read: memoryview) -> None:
         self._hash.update(read)
         self._fingerprint = self._fingerprint.extended(read)
 
-    def _is_full(self, lines: list[Line]) -> bool:
-        size = sum(map(size_of, lines)) + len(lines)
+    def _is_full(self, lines: int, size: int) -> bool:
+        """Whether the chunk has no room for more lines, of so many bytes with their newlines."""
         return bool(self._lines) and (
-            self._bytes + size > MAX_CHUNK_BYTES or len(self._lines) + len(lines) > MAX_CHUNK_LINES
+            self._bytes + size > MAX_CHUNK_BYTES or len(self._lines) + lines > MAX_CHUNK_LINES
         )
 
     def _without_taken(self, lines: list[Line]) -> list[Line]:
         """Without the first line if an earlier run took it already, when it had no newline yet."""
-        taken = self._here["partial"]
+        taken, self._taken = self._taken, None
         if taken is None or sha256_of(lines[0]) != taken:
             return lines
         after = {"offset": self._start["offset"] + size_of(lines[0]) + 1, "line": self._start["line"] + 1}
@@ -160,16 +181,17 @@ class Reader:
 
     def _last(self) -> Iterator[Received]:
         rest = self._splitter.rest()
-        if rest == _BOM and self._here["line"] == 0:
+        if rest == _BOM and self._line == 0:
             rest = None  # a mark without text is an empty file
-        taken = self._here["partial"]
+        here = self._here()
+        taken = here["partial"]
         partial = taken if rest is None else sha256_of(rest)
         if rest is not None and partial != taken:
-            if self._is_full([rest]):
-                yield self._chunk(self._here)
+            if self._is_full(1, size_of(rest) + 1):
+                yield self._chunk(here)
             self._lines += self._unmarked([rest])
-        if self._lines or not self._here["final"]:
-            yield self._chunk({**self._here, "partial": partial, "final": True})
+        if self._lines or not here["final"]:
+            yield self._chunk({**here, "partial": partial, "final": True})
 
     def _chunk(self, end: Position) -> Received:
         start = {"offset": self._start["offset"], "line": self._start["line"]}

@@ -6,7 +6,7 @@ chunk carries, which the pipeline stores in the transaction of its lines: a sour
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ingest.lines import Received
@@ -43,8 +43,8 @@ class LiveSource(Protocol):
         Raises SourceError when the source cannot go on without a person.
         """
 
-    def kept(self) -> None:
-        """Everything that `poll` has handed out so far is in the store now."""
+    def kept(self, received: Sequence[Received]) -> None:
+        """These, which `poll` has handed out, are in the store now; those of other sources may be among them."""
 
     def lag(self) -> dict[str, int]:
         """How much is waiting to be read, by source name: bytes of files, messages of partitions. Unknown: left out."""

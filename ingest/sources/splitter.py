@@ -17,10 +17,15 @@ class Splitter:
 
     def feed(self, block: bytes) -> list[Line]:
         """The lines that a block completes, without their newlines."""
-        *complete, rest = block.split(b"\n")
-        lines: list[Line] = [
-            self._finish(piece) if self._size or len(piece) > MAX_LINE_BYTES else piece for piece in complete
-        ]
+        lines: list[Line]
+        pieces = block.split(b"\n")
+        rest = pieces.pop()
+        if len(block) > MAX_LINE_BYTES:
+            lines = [self._finish(piece) if self._size or len(piece) > MAX_LINE_BYTES else piece for piece in pieces]
+        else:  # then only the first one may be the end of one that is too long
+            lines = [*pieces]
+            if pieces and self._size:
+                lines[0] = self._finish(pieces[0])
         self._keep(rest)
         return lines
 

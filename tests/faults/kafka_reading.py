@@ -58,7 +58,7 @@ class Reading:
         if batch:
             self.received += batch
             self.total.add(self.pipeline.commit(batch))
-            self.source.kept()
+            self.source.kept(batch)
 
     def until(self, reached: Callable[[], object]) -> None:
         """Read until something is so. Raises SourceError."""

@@ -24,8 +24,9 @@ from ingest.ledger.files import segment_files
 from ingest.ledger.keys import make_keys
 from ingest.ledger.note import VerifierKey
 from ingest.pipeline import Pipeline
+from ingest.redact import Redacted
 from ingest.tree_check import Outside
-from ingest.validate import RowValidator, Validated, Validator
+from ingest.validate import Batch, RowValidator, Validated
 from tests.ingest.builders import line, record
 
 SEGMENT_BYTES = 9_000
@@ -144,15 +145,19 @@ class Remembering:
     """A validator that judges the same lines only once: most of a trial would be spent on it."""
 
     def __init__(self) -> None:
-        self._validator: Validator = RowValidator()
+        self._validator = RowValidator()
         self._judged = cache(self._judge)
 
     def _judge(self, lines: tuple[Any, ...], seq: int, dialect: str) -> Validated:
-        return self._validator.validate(list(lines), seq, dialect)
+        return self._validator.validate_all([Batch(list(lines), seq, dialect)])[0]
 
-    def validate(self, lines: list[Any], seq: int, dialect: str) -> Validated:
+    def validate_all(self, batches: Sequence[Batch]) -> list[Validated]:
         """The verdicts on the lines."""
-        return self._judged(tuple(lines), seq, dialect)
+        return [self._judged(tuple(batch.lines), batch.first_seq, batch.dialect) for batch in batches]
+
+    def receive_all(self, batches: Sequence[Batch]) -> list[tuple[Redacted, Validated]]:
+        """The lines without what may not be kept, and the verdicts."""
+        return self._validator.receive_all(batches)
 
 
 Chunk = tuple[dict[str, Any], list[bytes]]

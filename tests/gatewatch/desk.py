@@ -46,6 +46,8 @@ class MadeUpEngine:
     checkpoints: str = "checkpoints are signed"
     sign_due: bool = False
     recovered: list[int] = field(default_factory=list)
+    begun: list[list[Received]] = field(default_factory=list)
+    settled: bool = True
 
     def _step(self, name: str) -> None:
         faults = self.faults.get(name, [])
@@ -55,11 +57,12 @@ class MadeUpEngine:
         if fault is not None:
             raise fault
 
-    def open(self) -> int:
+    def open(self) -> Accounting:
         self._step("open")
-        return self.recovered.pop(0) if self.recovered else 0
+        return Accounting(recovered=self.recovered.pop(0) if self.recovered else 0)
 
     def close(self) -> None:
+        self.begun = []
         self._step("close")
 
     @property
@@ -69,14 +72,25 @@ class MadeUpEngine:
     def position(self, key: str) -> Any:
         return self.known.get(key)
 
-    def commit(self, received: Sequence[Received]) -> Accounting:
-        self._step("commit")
-        self.commits.append(list(received))
-        lines = [line for one in received for line in one.lines]
-        self.stored += lines
-        for one in received:
-            self.known |= one.positions
-        return Accounting(lines=len(lines), accepted=len(lines))
+    def begin(self, received: Sequence[Received]) -> Accounting:
+        """One commit at a time is on its way: the next one waits for it."""
+        done = self.settle()
+        self.begun = [list(received)]
+        return done
+
+    def settle(self) -> Accounting:
+        """What fails was begun before."""
+        begun, self.begun = self.begun, []
+        count = 0
+        for received in begun:
+            self._step("commit")
+            self.commits.append(received)
+            lines = [line for one in received for line in one.lines]
+            self.stored += lines
+            count += len(lines)
+            for one in received:
+                self.known |= one.positions
+        return Accounting(lines=count, accepted=count)
 
     def tick(self) -> None:
         self._step("tick")

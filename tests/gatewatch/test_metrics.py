@@ -64,8 +64,8 @@ def board() -> Iterator[Board]:
 def test_lines_add_up_by_verdict_and_reason(board: Board) -> None:
     first = Accounting(lines=10, accepted=6, duplicate=1, quarantined=2, blank=1, redacted=3)
     first.reasons.update({"schema": 2})
-    board.metrics.committed(first, 0.3)
-    board.metrics.committed(Accounting(lines=1, accepted=1), 20.0)
+    board.metrics.committed(first, [0.3])
+    board.metrics.committed(Accounting(lines=1, accepted=1), [20.0])
     found = board.samples()
     assert [
         found["gatewatch_lines_total", verdict] for verdict in ("accepted", "duplicate", "quarantined", "blank")

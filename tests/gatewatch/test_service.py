@@ -468,7 +468,7 @@ def test_a_verification_ends_when_nobody_waits_for_it(tmp_path: Path) -> None:
         pipeline.commit([Received(source, [b"{}"], {}, {}, final=False)])
     engine = Engine(tmp_path)
     assert engine.verify(lambda: True) is None
-    assert engine.open() == 0
+    assert engine.open().recovered == 0
     engine.close()
 
 

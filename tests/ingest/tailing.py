@@ -60,7 +60,7 @@ class Tail:
         if stored:
             for chunk in found:
                 self.memory.found |= chunk.positions
-            self.source.kept()
+            self.source.kept(found)
         return [line for chunk in found for line in chunk.lines]
 
     def later(self, seconds: float = 6) -> list[Line]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ingest.accounting import Accounting
 from ingest.lines import MAX_LINE_BYTES, OverLong
 from ingest.sources.splitter import Splitter
-from ingest.validate import RowValidator
+from ingest.validate import Batch, RowValidator
 from tests.ingest.builders import Ingest, event, ledger_bytes, line, lines, query
 
 BOM = b"\xef\xbb\xbf"
@@ -121,7 +121,7 @@ def test_any_bytes_add_up(content: bytes) -> None:
     rest = splitter.rest()
     found += [] if rest is None else [rest]
     assert len(found) == content.count(b"\n") + bool(content and not content.endswith(b"\n"))
-    validated = RowValidator().validate(found, 1, "auto")
+    validated = RowValidator().validate_all([Batch(found, 1, "auto")])[0]
     assert validated.accepted.height + len(validated.rejects) + validated.blank == len(found)
 
 

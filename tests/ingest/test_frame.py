@@ -11,7 +11,7 @@ import pytest
 from ingest.contract import Judged, judge
 from ingest.frame import event_frame
 from ingest.shape import unknown_fields
-from ingest.validate import RowValidator
+from ingest.validate import Batch, RowValidator
 from schemas.columns import POLARS_SCHEMA, extra_of, row_of
 from schemas.events import KINDS
 from tests.ingest.builders import line
@@ -38,7 +38,7 @@ _OUTCOMES = {"tool.invocation": "partial", "xenia.ticket_created": "delight", "x
 _DECISIONS = {"gate.decision": "waived", "action.decision": "declined"}
 
 
-def _full(kind: str) -> bytes:
+def full_event(kind: str) -> dict[str, Any]:
     """An event of this kind with every field given."""
     fields: dict[str, Any] = {}
     for name, info in KINDS[kind].model_fields.items():
@@ -49,7 +49,11 @@ def _full(kind: str) -> bytes:
         fields["outcome"] = _OUTCOMES.get(kind, "delight" if kind.startswith("xenia.") else "outcome-1")
     if kind in _DECISIONS:
         fields["decision"] = _DECISIONS[kind]
-    return json.dumps(fields).encode()
+    return fields
+
+
+def _full(kind: str) -> bytes:
+    return json.dumps(full_event(kind)).encode()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -68,19 +72,19 @@ def test_every_column_of_every_kind(kind: str) -> None:
         "xenia" if kind.startswith("xenia.") else "native",
         None,
     )
-    others = row.keys() - expected.keys() - {"seq", "dialect", "content_sha256", "warnings"}
+    others = row.keys() - expected.keys() - {"seq", "dialect", "warnings"}
     assert all(row[name] is None for name in others)
 
 
 def test_kinds_mix_in_ledger_order() -> None:
     contents = [_full(kind) for kind in KINDS] + [line("z")] + [_full(kind) for kind in reversed(KINDS)]
-    found = RowValidator().validate(contents, 100, "auto")
+    found = RowValidator().validate_all([Batch(contents, 100, "auto")])[0]
     assert found.accepted["seq"].to_list() == list(range(100, 100 + len(contents)))
     assert found.accepted.schema == POLARS_SCHEMA
     assert not found.rejects
 
 
 def test_nothing_is_a_frame_too() -> None:
-    found = RowValidator().validate([b"", b"{"], 1, "auto")
+    found = RowValidator().validate_all([Batch([b"", b"{"], 1, "auto")])[0]
     assert (found.accepted.height, found.accepted.schema, found.blank) == (0, pl.Schema(POLARS_SCHEMA), 1)
     assert [(reject.seq, reject.line) for reject in found.rejects] == [(2, b"{")]

@@ -17,23 +17,15 @@ from kafka.errors import (
 from kafka.structs import OffsetAndMetadata
 
 from ingest.errors import SourceError
-from ingest.lines import MAX_CHUNK_BYTES, MAX_CHUNK_LINES, MAX_LINE_BYTES, OverLong, Received, Source
+from ingest.lines import MAX_CHUNK_BYTES, MAX_CHUNK_LINES, MAX_LINE_BYTES, Line, Received, Source
 from ingest.sources.kafka.clients import Bounds, ConnectError, Place, Survey, Topic
+from ingest.sources.kafka.decoding import STRETCH_LINES, Stretch
 from ingest.sources.kafka.errors import fault_of
-from ingest.sources.kafka.lines import chunks_of, line_of, runs
+from ingest.sources.kafka.lines import chunks_of, joined
 from ingest.sources.kafka.places import Begin, Stand, Truncated, begin, stand_of
 from ingest.sources.kafka.reader import Reader
 from ingest.sources.kafka.settings import KafkaSettings
 from ingest.sources.kafka.watch import Pace
-
-
-@dataclass(frozen=True)
-class Record:
-    """What we use of kafka-python's ConsumerRecord."""
-
-    offset: int
-    value: bytes | None
-    leader_epoch: int = 0
 
 
 @dataclass
@@ -91,8 +83,8 @@ class Session:
     def only(self, places: Any) -> None:
         self._only = set(places)
 
-    def fetch(self, wait: float, most_bytes: int) -> dict[Place, list[Any]]:
-        found: dict[Place, list[Any]] = {}
+    def fetch(self, wait: float, most_bytes: int) -> dict[Place, list[Stretch]]:
+        found: dict[Place, list[Stretch]] = {}
         for place in sorted(self.places if self._only is None else self.places & self._only):
             if self._cluster.silent:
                 continue
@@ -101,10 +93,11 @@ class Session:
                     return found
                 raise self._cluster.fetching[place]
             first, values = self._cluster.topics[place[0]][1][place[1]]
-            records = [Record(first + n, value) for n, value in enumerate(values) if first + n >= self._offsets[place]]
-            if records:
-                found[place] = records
-                self._offsets[place] = records[-1].offset + 1
+            begin = max(first, self._offsets[place])
+            lines: list[Line] = list(values[begin - first :])
+            if lines:
+                found[place] = [Stretch(lines, [[begin, len(lines)]], sum(map(len, values)) + len(lines), 0)]
+                self._offsets[place] = begin + len(lines)
         return found
 
     def offset(self, place: Place) -> int:
@@ -377,28 +370,36 @@ def test_offsets_without_messages_are_stored_after_a_while() -> None:
     assert bench.received[-1].positions["kafka::t:0"]["offset"] == 2
 
 
-def test_values_and_lines() -> None:
-    assert line_of(None) == line_of(b"") == b""
-    assert line_of(b"x" * MAX_LINE_BYTES) == b"x" * MAX_LINE_BYTES
-    over = line_of(b"abc" * MAX_LINE_BYTES)
-    assert isinstance(over, OverLong)
-    assert over.bytes == 3 * MAX_LINE_BYTES
-    assert runs([3, 4, 5, 9, 11, 12]) == [[3, 3], [9, 1], [11, 2]]
-    assert runs(range(7, 10)) == [[7, 3]]
-    assert runs([]) == []
+def test_runs_that_follow_each_other_are_one() -> None:
+    assert joined([[3, 2], [5, 1], [9, 1], [11, 2]]) == [[3, 3], [9, 1], [11, 2]]
+    assert joined([]) == []
 
 
-@pytest.mark.parametrize("values", [[b"x" * 1000] * 9000, [None] * (MAX_CHUNK_LINES + 5), [b"y" * MAX_LINE_BYTES] * 9])
-def test_chunks_are_bounded_and_follow_each_other(values: list[bytes | None]) -> None:
-    records = [Record(2 * number, value) for number, value in enumerate(values)]  # every other offset is missing
+@pytest.mark.parametrize(
+    ("line", "count", "each"),
+    [
+        (b"x" * 1000, 9000, 1),
+        (b"x" * 1000, 9000, 1000),
+        (b"", MAX_CHUNK_LINES + 5, STRETCH_LINES),
+        (b"y" * MAX_LINE_BYTES, 9, 1),
+    ],
+)
+def test_chunks_are_bounded_and_follow_each_other(line: bytes, count: int, each: int) -> None:
+    """Of stretches with `each` lines, between which a transaction has left out an offset."""
+    stretches = []
+    for number, at in enumerate(range(0, count, each)):
+        lines: list[Line] = [line] * min(each, count - at)
+        stretches.append(Stretch(lines, [[at + number, len(lines)]], len(lines) * (len(line) + 1), 7))
     source, topic = Source("n", "kafka", "t/0", "auto"), Topic("id", frozenset({0}))
-    chunks = [chunk for chunk, _ in chunks_of(source, "k", Stand(0, -1, "id", 1), records, topic)]
+    chunks = [chunk for chunk, _ in chunks_of(source, "k", Stand(0, -1, "id", 1), stretches, topic)]
     assert len(chunks) > 1
-    assert [line for chunk in chunks for line in chunk.lines] == [value or b"" for value in values]
+    assert [one for chunk in chunks for one in chunk.lines] == [line] * count
+    assert [run for chunk in chunks for run in chunk.end["offsets"]] == [run for one in stretches for run in one.runs]
+    assert chunks[-1].end["offset"] == stretches[-1].last + 1
+    assert chunks[-1].end["leader_epoch"] == 7
     for chunk, following in zip(chunks, [*chunks[1:], None], strict=True):
         assert len(chunk.lines) <= MAX_CHUNK_LINES
         assert chunk.size <= MAX_CHUNK_BYTES
-        assert sum(count for _, count in chunk.end["offsets"]) == len(chunk.lines)
         assert following is None or following.start["offset"] == chunk.end["offset"]
 
 

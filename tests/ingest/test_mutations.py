@@ -11,7 +11,7 @@ import duckdb
 from ingest.contract import Judged, Problem, judge
 from ingest.ledger.chunks import decode, encode
 from ingest.redact import redact_lines
-from ingest.validate import RowValidator
+from ingest.validate import Batch, RowValidator
 from schemas.columns import create_table
 from tests.ingest.builders import line, record
 from tests.ingest.test_ledger import chunk
@@ -59,7 +59,7 @@ def test_mutated_lines() -> None:
     contents = [_mutated(chance.choice(BASE), chance) for _ in range(6_000)]
     redacted = redact_lines(contents, "auto")
     assert redact_lines(redacted.lines, "auto").redactions == {}
-    found = RowValidator().validate(redacted.lines, 1, "auto")
+    found = RowValidator().validate_all([Batch(redacted.lines, 1, "auto")])[0]
     assert found.accepted.height + len(found.rejects) + found.blank == len(contents)
     assert found.accepted.height > 500
     reasons = {reject.reason for reject in found.rejects}
@@ -125,7 +125,7 @@ def test_mutated_records() -> None:
 def test_an_overflow_in_a_field_without_a_name_is_refused() -> None:
     # Its path is empty, but found all the same: no canonical form could be made of the event later on.
     for odd in (b'{"":1e400', b'{"":[{"":-1e400}]', b'{"x":{"":1e999}'):
-        found = RowValidator().validate([odd + b"," + line()[1:]], 1, "auto")
+        found = RowValidator().validate_all([Batch([odd + b"," + line()[1:]], 1, "auto")])[0]
         (reject,) = found.rejects
         assert reject.reason == "schema"
         assert reject.errors.endswith("is a number that is too large to be represented")

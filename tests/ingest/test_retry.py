@@ -12,7 +12,7 @@ from ingest.accounting import Accounting
 from ingest.lines import Line
 from ingest.pipeline import Pipeline, rebuild, verify
 from ingest.retry import rejected_lines, retry
-from ingest.validate import RowValidator, Validated
+from ingest.validate import Batch, RowValidator, Validated
 from tests.ingest.builders import Ingest, line, query, tables
 
 TRIED = "SELECT quarantine_id, seq, dialect, outcome FROM retries ORDER BY seq"
@@ -172,13 +172,17 @@ def test_a_crash_leaves_lines_open_or_tried_and_never_both(point: str, kept: boo
     assert verify(data).problems == []
 
 
+def known(found: Line) -> Line:
+    """The line with the new name as the one that is known."""
+    return found.replace(b"tool.fallback", b"tool.degradation") if isinstance(found, bytes) else found
+
+
 class Newer(RowValidator):
     """Reads a name of a kind that this version does not know: what an update may bring."""
 
-    def validate(self, lines: Sequence[Line], seq: int, dialect: str) -> Validated:
+    def validate_all(self, batches: Sequence[Batch]) -> list[Validated]:
         """The verdicts, with the new name understood."""
-        known = [one.replace(b"tool.fallback", b"tool.degradation") if isinstance(one, bytes) else one for one in lines]
-        return super().validate(known, seq, dialect)
+        return super().validate_all([batch._replace(lines=list(map(known, batch.lines))) for batch in batches])
 
 
 def test_a_version_that_reads_more(ingest: Ingest, data: Path, tmp_path: Path) -> None:

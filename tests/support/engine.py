@@ -83,7 +83,7 @@ def load(con: duckdb.DuckDBPyConnection, events: Iterable[dict[str, Any]]) -> No
         if event.get("_floor_ts") is not None:
             row["floor_ts"] = _naive(parse_rfc3339(event["_floor_ts"]))
         row["redacted"] = event.get("_redacted")
-        rows.append({**row, "seq": seq, "dialect": "native", "content_sha256": ""})
+        rows.append({**row, "seq": seq, "dialect": "native"})
     if rows:
         frame = pl.DataFrame(rows, schema=POLARS_SCHEMA)
         con.register("frame", frame)

@@ -143,8 +143,10 @@ class ScriptedSource:
             {f"script:{self.name}": {"step": self.done}},
         )
 
-    def kept(self) -> None:
-        self.events.append(f"kept {self.done}")
+    def kept(self, received: Sequence[Received]) -> None:
+        steps = [one.end["step"] for one in received if one.source.name == self.name]
+        if steps:
+            self.events.append(f"kept {max(steps)}")
 
     def lag(self) -> dict[str, int]:
         return {self.name: sum(isinstance(step, Lines) for step in self.script[self.at :])}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import SourceError, source_error
+from ingest.sources.kafka.decoding import decode_stretches
 from ingest.sources.kafka.errors import Fault, Kind, fault_of
 from ingest.sources.kafka.mending import TlsContext, direct_proxy, mend, tls_context
 from ingest.sources.kafka.settings import KafkaConnection, KafkaSettings, client_options, token_of
@@ -151,7 +152,7 @@ def open_admin(connection: KafkaConnection) -> Client:
 
 
 def open_consumer(connection: KafkaConnection, settings: KafkaSettings) -> Client:
-    """A client that reads, without a place yet. Raises as `open_admin` does."""
+    """A client that reads stretches of messages, without a place yet. Raises as `open_admin` does."""
     from kafka import KafkaConsumer
 
     options = {
@@ -166,7 +167,9 @@ def open_consumer(connection: KafkaConnection, settings: KafkaSettings) -> Clien
         "metadata_max_age_ms": 30_000,
         "metrics_enabled": False,
     }
-    return _open(KafkaConsumer, connection, options)
+    opened = _open(KafkaConsumer, connection, options)
+    decode_stretches(opened.api)
+    return opened
 
 
 def open_producer(connection: KafkaConnection, **options: Any) -> Client:

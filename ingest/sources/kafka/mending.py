@@ -6,6 +6,7 @@ the dependency keeps the next major version away until then.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import socket
 import ssl
@@ -15,6 +16,7 @@ from typing import Any
 from ingest.sources.kafka.errors import Kind, fault_of
 
 _SCHEME = "gatewatch-direct"
+_RECEIVE_BYTES = 1 << 18
 
 
 def mend(net_client: Any, failures: list[BaseException]) -> None:
@@ -48,9 +50,10 @@ def _remember(manager: Any, failures: list[BaseException]) -> None:
 
 
 def _read_to_the_end(manager: Any) -> None:
-    """Let an answer be heard that arrives together with the end of its connection.
+    """Let an answer be heard that arrives together with the end of its connection, and long ones come in few pieces.
 
-    kafka-python drops it, and it is how a broker refuses a login: it answers and hangs up.
+    kafka-python drops the one, and it is how a broker refuses a login: it answers and hangs up. The others it reads
+    4 KiB at a time, and each time another thread may take the interpreter for some milliseconds.
     """
     build = manager._build_transport
 
@@ -59,8 +62,11 @@ def _read_to_the_end(manager: Any) -> None:
         receive = transport._sock_recv
 
         def received() -> tuple[bytes, BaseException | None]:
-            data, error = receive()
-            return data, None if data else error  # an end, or an error, is there again at the next attempt
+            pieces: list[bytes] = []
+            with contextlib.suppress(Exception):  # nothing more just now, or what the next attempt meets again
+                while piece := transport._sock.recv(_RECEIVE_BYTES):
+                    pieces.append(piece)
+            return (b"".join(pieces), None) if pieces else receive()
 
         transport._sock_recv = received
         return transport

@@ -17,11 +17,11 @@ What is noticed, by what:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ingest.errors import SourceError
 from ingest.lines import Position, Source
 from ingest.sources.kafka.clients import Bounds, Place, Topic
+from ingest.sources.kafka.decoding import Stretch
 from ingest.sources.kafka.settings import KafkaSettings
 
 
@@ -155,7 +155,6 @@ def known_partitions(stands: dict[Place, Stand], topic: str) -> int:
     return max((stand.partitions for place, stand in stands.items() if place[0] == topic), default=0)
 
 
-def moved(stand: Stand, last: Any, topic: Topic) -> Stand:
-    """The stand behind a message of kafka-python (`ConsumerRecord`)."""
-    epoch = last.leader_epoch if last.leader_epoch is not None else -1
-    return Stand(last.offset + 1, epoch, topic.id or stand.topic_id, len(topic.partitions))
+def moved(stand: Stand, last: Stretch, topic: Topic) -> Stand:
+    """The stand behind the last messages that were read."""
+    return Stand(last.last + 1, last.epoch, topic.id or stand.topic_id, len(topic.partitions))

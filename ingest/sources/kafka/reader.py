@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ingest.errors import SourceError
 from ingest.lines import Received
 from ingest.sources.kafka.clients import Bounds, Place, Topic, commit
+from ingest.sources.kafka.decoding import Stretch
 from ingest.sources.kafka.errors import Fault, Kind
 from ingest.sources.kafka.lines import chunks_of, without_lines
 from ingest.sources.kafka.places import (
@@ -226,7 +226,7 @@ class Reader:
                 f'restore the partition from a replica, or delete its records up to there and set on_lost = "earliest"'
             ) from None
 
-    def _received(self, session: Session, fetched: dict[Place, list[Any]]) -> list[Received]:
+    def _received(self, session: Session, fetched: dict[Place, list[Stretch]]) -> list[Received]:
         found = []
         for place, records in fetched.items():
             source, key, stand = source_of(self._settings, place), self._key(place), self._stands[place]

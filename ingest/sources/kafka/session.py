@@ -7,7 +7,6 @@ client that has raised is never used again, since kafka-python's decoder spins f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from ingest.sources.kafka.clients import (
     Client,
@@ -19,15 +18,16 @@ from ingest.sources.kafka.clients import (
     survey,
     topic_ids,
 )
+from ingest.sources.kafka.decoding import Stretch, stretch_of
 from ingest.sources.kafka.errors import Fault, Kind, fault_of
 from ingest.sources.kafka.places import Stand, Truncated, is_wanted
 from ingest.sources.kafka.settings import KafkaConnection, KafkaSettings
 from ingest.sources.kafka.watch import StandsStill
 
-_FIRST_RECORDS = 500
-_MOST_RECORDS = 20_000
+_FIRST_STRETCHES = 4
+_MOST_STRETCHES = 20_000
 _ASKED_BYTES = 4 << 20
-"""How much one call of poll is to give, at the size that messages had: they are objects while they are on their way."""
+"""How much one call of poll is to give, at the size that stretches had: batches may be small or large."""
 
 
 class Recreated(Exception):
@@ -45,7 +45,7 @@ class Session:
         except BaseException:
             self.admin.close()
             raise
-        self._ask = _FIRST_RECORDS
+        self._ask = _FIRST_STRETCHES
         self.seen: Survey = Survey({}, {})
         self.places: set[Place] = set()
         self._deferred: Exception | None = None
@@ -80,14 +80,14 @@ class Session:
         self.consumer.api.pause(*(every - wanted))
         self.consumer.api.resume(*wanted)
 
-    def fetch(self, wait: float, most_bytes: int) -> dict[Place, list[Any]]:
+    def fetch(self, wait: float, most_bytes: int) -> dict[Place, list[Stretch]]:
         """Messages by partition, waiting up to `wait` seconds for the first of them: about `most_bytes` at most.
 
         They are certain to be of the topics that were looked at: a topic that has the same id before and after was
         not made anew between. (A broker that has not heard of it yet could say so wrongly, for some milliseconds.)
         Raises Recreated when one has another id. What fails behind messages is raised by the next call.
         """
-        found: dict[Place, list[Any]] = {}
+        found: dict[Place, list[Stretch]] = {}
         deferred, self._deferred = self._deferred, None
         if deferred is not None:
             raise deferred
@@ -102,18 +102,20 @@ class Session:
                 break
             if not polled:
                 break
-            taken += self._weigh(polled)
-            for partition, records in polled.items():
-                found.setdefault((partition.topic, partition.partition), []).extend(records)
+            came = {
+                tuple(partition): [stretch_of(record) for record in records] for partition, records in polled.items()
+            }
+            taken += self._weigh([stretch for stretches in came.values() for stretch in stretches])
+            for place, stretches in came.items():
+                found.setdefault(place, []).extend(stretches)
         if found:
             self._check_ids(sorted({topic for topic, _ in found}))
         return found
 
-    def _weigh(self, polled: dict[Any, list[Any]]) -> int:
-        """Bytes of the messages; how many to ask for next follows from their size."""
-        count = sum(map(len, polled.values()))
-        size: int = count + sum(max(one.serialized_value_size, 0) for records in polled.values() for one in records)
-        self._ask = max(1, min(_MOST_RECORDS, _ASKED_BYTES * count // size))
+    def _weigh(self, came: list[Stretch]) -> int:
+        """Bytes of the messages; how many stretches to ask for next follows from their size."""
+        size = sum(stretch.size for stretch in came)
+        self._ask = max(1, min(_MOST_STRETCHES, _ASKED_BYTES * len(came) // size))
         return size
 
     def _check_ids(self, topics: list[str]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ingest.errors import SourceError
 from ingest.lines import Received
@@ -50,7 +50,7 @@ class KafkaSource:
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._handed: dict[Place, int] = {}
+        self._prefixes = {topic: key_prefix(settings, topic) for topic in settings.topics}
         self._to_commit: dict[Place, int] = {}
 
     @property
@@ -99,16 +99,17 @@ class KafkaSource:
             if self._fault is not None and self._batches.empty():
                 raise self._fault from None
             return []
-        for received in batch:
-            topic, _, number = received.source.path.rpartition("/")
-            self._handed[topic, int(number)] = received.end["offset"]
         return batch
 
-    def kept(self) -> None:
-        """Everything that was handed out is in the store: the cluster may know, for its lag tools."""
+    def kept(self, received: Sequence[Received]) -> None:
+        """What is in the store the cluster may know, for its lag tools."""
+        stored: dict[Place, int] = {}
+        for one in received:
+            topic, _, number = one.source.path.rpartition("/")
+            if topic in self._prefixes and f"{self._prefixes[topic]}{number}" in one.positions:
+                stored[topic, int(number)] = one.end["offset"]
         with self._lock:
-            self._to_commit |= self._handed
-        self._handed = {}
+            self._to_commit |= stored
 
     def lag(self) -> dict[str, int]:
         """Messages that are waiting to be read, by partition, as of the last look at the cluster."""

@@ -181,14 +181,17 @@ class TailedFile:
                 self._unfinished = _Unfinished(self._fingerprint or Fingerprint(), self.offset)
                 self._unfinished.add(data)
             return None
-        lines: list[Line] = list(data[:end].split(b"\n")[:-1])
+        lines: list[Line] = [*data.split(b"\n")]
+        lines.pop()
         if len(lines) > MAX_CHUNK_LINES:
             del lines[MAX_CHUNK_LINES:]
             end = sum(len(line) for line in lines if isinstance(line, bytes)) + len(lines)
         if end > MAX_LINE_BYTES:
             lines = [_kept(line) for line in lines]
         self.changed = True  # until a look finds nothing more
-        return self._received(lines, self.offset + end, (self._fingerprint or Fingerprint()).extended(data[:end]))
+        return self._received(
+            lines, self.offset + end, (self._fingerprint or Fingerprint()).extended(memoryview(data)[:end])
+        )
 
     def _end_unfinished(self, data: bytes) -> Received | None:
         unfinished = self._unfinished

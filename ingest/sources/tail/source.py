@@ -18,7 +18,7 @@ How a file is known and what cannot be seen is said in `ingest.sources.fingerpri
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -188,8 +188,8 @@ class TailSource:
         state.owed[packed.key] = packed.position()
         return None
 
-    def kept(self) -> None:
-        """Everything handed out is stored: nothing to do, since what is stored is all that a restart goes by."""
+    def kept(self, received: Sequence[Received]) -> None:
+        """What was handed out is stored: nothing to do, since what is stored is all that a restart goes by."""
 
     def lag(self) -> dict[str, int]:
         """Bytes that were there at the last look and are not read yet, by source name; compressed files left out."""

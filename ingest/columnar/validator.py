@@ -1,0 +1,190 @@
+"""The validator of the fast road: a gate for many lines at once, a columnar reader for those that pass, and the event
+models for the rest, whose verdicts and values stand.
+
+Nothing is decided by what was learnt but the road that a line takes: a line that passes a gate is one that the models
+accept, and reads alike everywhere (`ingest.columnar.grammar`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from pydantic_core import from_json
+
+from ingest.columnar.plan import Plan, Road
+from ingest.columnar.reading import Read, connect, read, suspicious
+from ingest.frame import event_frame
+from ingest.lines import Line
+from ingest.redact import Redacted, redact_all
+from ingest.texts import texts_of
+from ingest.validate import Batch, Validated, Verdicts, judge_numbered
+from schemas.events import KINDS
+
+_KIND = r'"kind": ?"([a-z_.]{1,40})"'
+WORTHWHILE = 64
+"""Lines of one kind for which one query costs less than as many models."""
+
+_REST = 0.02
+"""The share of a kind's lines that may go row by row without anything being learnt from them."""
+
+_SAMPLE = 48
+"""Most lines of a kind from which is learnt at once."""
+
+_ROUNDS = 3
+"""Most times that the lines of a kind are looked at again with what was learnt from them."""
+
+_Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class _Commit:
+    """The lines of a commit one behind the other, their ledger numbers, where each batch ends, and the rows found."""
+
+    lines: list[Line]
+    seqs: _Numbers
+    ends: list[int]
+    batches: Sequence[Batch]
+    fast: list[pl.DataFrame] = field(default_factory=list)
+
+
+class ColumnarValidator:
+    """Judges like `RowValidator`; `fast` and `slow` count the lines that went either way."""
+
+    def __init__(self, least: int = WORTHWHILE) -> None:
+        """`least`: fewer lines of a kind than that in one commit are not worth the fast road."""
+        self._least = least
+        self.fast = 0
+        self.slow = 0
+        self._plans = {kind: Plan(kind, model) for kind, model in KINDS.items()}
+        self._connection = connect()
+
+    def validate_all(self, batches: Sequence[Batch]) -> list[Validated]:
+        """The verdicts on lines as they are in the ledger, batch by batch."""
+        return [validated for _, validated in self._judge(batches, receive=False)]
+
+    def receive_all(self, batches: Sequence[Batch]) -> list[tuple[Redacted, Validated]]:
+        """Lines as a source gave them without what may not be kept, and the verdicts on what is left of them."""
+        return self._judge(batches, receive=True)
+
+    def _judge(self, batches: Sequence[Batch], receive: bool) -> list[tuple[Redacted, Validated]]:
+        commit = _gathered(batches)
+        taken = self._take(commit, receive)
+        slow = np.flatnonzero(~taken)
+        self.fast += len(taken) - len(slow)
+        self.slow += len(slow)
+        places = [
+            (slow[np.searchsorted(slow, begin) : np.searchsorted(slow, end)] - begin).tolist()
+            for begin, end in pairwise([0, *commit.ends])
+        ]
+        redacted = _redacted(batches, places) if receive else [Redacted(list(batch.lines)) for batch in batches]
+        verdicts = [
+            judge_numbered([(batch.first_seq + place, clean.lines[place]) for place in among], batch.dialect)
+            for batch, clean, among in zip(batches, redacted, places, strict=True)
+        ]
+        return list(zip(redacted, _apart(batches, commit.fast, verdicts), strict=True))
+
+    def _take(self, commit: _Commit, receive: bool) -> npt.NDArray[np.bool_]:
+        """Which lines took the fast road; their rows are in `commit.fast`."""
+        texts = texts_of(commit.lines)
+        frame = pl.DataFrame(
+            {"i": pl.int_range(len(commit.lines), eager=True), "l": texts, "kind": texts.str.extract(_KIND, 1)}
+        ).drop_nulls()
+        found: list[Read] = []
+        for (kind,), lines in frame.partition_by("kind", as_dict=True, include_key=False).items():
+            plan = self._plans.get(kind)
+            if plan is None:
+                continue
+            wanted = _asked_for(commit, plan.dialect)
+            if wanted is not None:
+                lines = lines.filter(pl.Series(wanted[lines["i"].to_numpy()]))
+            for passed, road in self._passed(plan, lines) if lines.height >= self._least else ():
+                found.append(read(self._connection, passed, road, plan.dialect))
+        taken = np.zeros(len(commit.lines), dtype=bool)
+        for one in found:
+            taken[one.rows["i"].to_numpy()] = True
+        if receive and found:  # for all kinds at once: the first text costs as much as thousands of others
+            taken[suspicious(pl.concat(one.texts for one in found)).to_numpy()] = False
+        for one in found:
+            places = one.rows["i"].to_numpy()
+            rows = one.rows.drop("i").with_columns(seq=pl.Series(commit.seqs[places]))
+            commit.fast.append(rows if taken[places].all() else rows.filter(pl.Series(taken[places])))
+        return taken
+
+    def _passed(self, plan: Plan, lines: pl.DataFrame) -> list[tuple[pl.DataFrame, Road]]:
+        """The lines that pass a gate of their kind, each with the road behind it; the plan learns from the others."""
+        found: list[tuple[pl.DataFrame, Road]] = []
+        left, learning, begun = lines, plan.may_learn(), 0
+        for _ in range(_ROUNDS):
+            if plan.road is not None:
+                passes = left["l"].str.contains(plan.road.gate)
+                if passes.any():
+                    found.append((left.filter(passes), plan.road))
+                    left = left.filter(~passes)
+            if not learning or left.height <= _REST * lines.height:
+                break
+            sample = left["l"].gather_every(max(left.height // _SAMPLE, 1))
+            parsed = [event for text in sample if (event := _parsed(text)) is not None]
+            if not plan.learn(parsed, anew=plan.is_full and 2 * left.height > lines.height):
+                break
+            begun = begun or left.height
+        if begun:
+            plan.weigh(begun, begun - left.height)
+        return found
+
+
+def _gathered(batches: Sequence[Batch]) -> _Commit:
+    lines = [line for batch in batches for line in batch.lines]
+    numbers = [np.arange(batch.first_seq, batch.first_seq + len(batch.lines)) for batch in batches]
+    ends = np.cumsum([len(batch.lines) for batch in batches], dtype=np.int64).tolist()
+    return _Commit(lines, np.concatenate(numbers) if numbers else np.zeros(0, np.int64), ends, batches)
+
+
+def _asked_for(commit: _Commit, dialect: str) -> npt.NDArray[np.bool_] | None:
+    """Which lines may be in a dialect, by what was asked for; None: all."""
+    asked = [batch.dialect in ("auto", dialect) for batch in commit.batches]
+    if all(asked):
+        return None
+    return np.repeat(asked, [len(batch.lines) for batch in commit.batches])
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        found = from_json(text, allow_inf_nan=False)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _redacted(batches: Sequence[Batch], places: list[list[int]]) -> list[Redacted]:
+    """The batches without what may not be kept, which can only be in the lines at these places."""
+    among = redact_all(
+        [([batch.lines[place] for place in here], batch.dialect) for batch, here in zip(batches, places, strict=True)]
+    )
+    found = []
+    for batch, here, changed in zip(batches, places, among, strict=True):
+        clean = Redacted(list(batch.lines))
+        for index, redaction in changed.redactions.items():
+            clean.lines[here[index]] = changed.lines[index]
+            clean.redactions[here[index]] = redaction
+        found.append(clean)
+    return found
+
+
+def _apart(batches: Sequence[Batch], fast: list[pl.DataFrame], verdicts: list[Verdicts]) -> list[Validated]:
+    """What was found in a commit, batch by batch, in the order of the ledger."""
+    accepted = [found for verdict in verdicts for found in verdict.accepted]
+    frame = pl.concat([event_frame(accepted), *fast], how="diagonal")
+    if fast:
+        frame = frame.sort("seq")
+    seqs = frame["seq"].to_numpy()
+    apart = []
+    for batch, verdict in zip(batches, verdicts, strict=True):
+        begin, end = np.searchsorted(seqs, [batch.first_seq, batch.first_seq + len(batch.lines)]).tolist()
+        apart.append(Validated(frame.slice(begin, end - begin), verdict.rejects, verdict.blank))
+    return apart
