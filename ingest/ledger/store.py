@@ -32,7 +32,7 @@ READABLE_SINCE = "v1.2.0"
 """The oldest DuckDB that can read the file, and so the snapshots that are copies of it: analysts keep their clients."""
 
 ROW_GROUP_ROWS = 30_720
-"""A commit of up to 100,000 events fills several: whole row groups are compressed and written while it is inserted, and
+"""A commit of up to 65,536 events fills two: whole row groups are compressed and written while it is inserted, and
 only what is left over is written again by the next checkpoint. DuckDB's own 122,880 would be rewritten each time."""
 
 _REBUILD = "make it again with `gatewatch rebuild`"
