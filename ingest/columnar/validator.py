@@ -180,7 +180,7 @@ def _apart(batches: Sequence[Batch], fast: list[pl.DataFrame], verdicts: list[Ve
     """What was found in a commit, batch by batch, in the order of the ledger."""
     accepted = [found for verdict in verdicts for found in verdict.accepted]
     frame = pl.concat([event_frame(accepted), *fast], how="diagonal")
-    if fast:
+    if not frame["seq"].is_sorted():
         frame = frame.sort("seq")
     seqs = frame["seq"].to_numpy()
     apart = []
