@@ -2,9 +2,9 @@
 the checkpoint after the last row.
 
 Bare loading is DuckDB's own reader with the types of the contract's columns and no further check; where lines are bad,
-`ignore_errors` has it skip what it cannot read at all. Validating and loading is our validator over commits of 100,000
-lines, while another thread inserts the rows of the commit before. The end to end way is what `gatewatch ingest` does
-until it would judge and publish.
+`ignore_errors` has it skip what it cannot read at all. Validating and loading is our validator over the lines of one
+commit after the other, while one thread inserts the rows of the commit before and another reads the next. The end to
+end way is what `gatewatch ingest` does until it would judge and publish.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from pathlib import Path
 
 import duckdb
@@ -20,13 +19,16 @@ import polars as pl
 
 from benchmarks.measuring import Times, timed
 from ingest.columnar import ColumnarValidator
-from ingest.ledger.store import Store
+from ingest.ledger.store import PART_ROWS, Store
+from ingest.lines import MAX_COMMIT_LINES, Line
+from ingest.parts import in_parts
 from ingest.pipeline import Pipeline
+from ingest.sources.splitter import Splitter
 from ingest.validate import Batch, RowValidator, Validator
 from schemas.columns import EVENT_COLUMNS, SYSTEM_COLUMNS, fields_of, sql_type
 from schemas.events import KINDS
 
-COMMIT_LINES = 100_000
+_BLOCK_BYTES = 1 << 20
 
 _NAMED = 'STRUCT("name" VARCHAR, "value" BIGINT)[]'
 """How the table keeps a dictionary of numbers; on the wire it is one."""
@@ -74,23 +76,29 @@ def validate_and_load(path: Path, make: Callable[[], Validator] = ColumnarValida
         seen = [0, 0]  # accepted, refused or blank
 
         def insert(rows: pl.DataFrame) -> None:
-            store.connection.register("new_events", rows)
+            store.connection.register("new_events", in_parts(rows, PART_ROWS))
             store.connection.execute("INSERT INTO events SELECT * FROM new_events")
             store.connection.unregister("new_events")
 
         def work() -> None:
             validator = make()
-            inserting: Future[None] | None = None
-            with ThreadPoolExecutor(1) as other:
-                for batch in _commits(path):
+            with ThreadPoolExecutor(1) as judging, ThreadPoolExecutor(1) as inserting:
+
+                def judge(batch: Batch, before: Future[None] | None) -> Future[None]:
                     (found,) = validator.validate_all([batch])
                     seen[0] += found.accepted.height
                     seen[1] += len(found.rejects) + found.blank
-                    if inserting is not None:
-                        inserting.result()
-                    inserting = other.submit(insert, found.accepted)
-                if inserting is not None:
-                    inserting.result()
+                    if before is not None:
+                        before.result()
+                    return inserting.submit(insert, found.accepted)
+
+                inserted: Future[None] | None = None
+                judged: Future[Future[None]] | None = None
+                for batch in _commits(path):
+                    inserted = None if judged is None else judged.result()
+                    judged = judging.submit(judge, batch, inserted)
+                if judged is not None:
+                    judged.result().result()
             store.checkpoint()
 
         took = timed(work)
@@ -118,11 +126,17 @@ def end_to_end(path: Path) -> Times:
 
 
 def _commits(path: Path) -> Iterator[Batch]:
-    seq = 1
-    with path.open("rb") as lines:
-        while taken := [line.rstrip(b"\n") for line in islice(lines, COMMIT_LINES)]:
-            yield Batch(taken, seq, "auto")
-            seq += len(taken)
+    splitter, waiting, seq = Splitter(), list[Line](), 1
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            waiting += splitter.feed(block)
+            while len(waiting) >= MAX_COMMIT_LINES:
+                yield Batch(waiting[:MAX_COMMIT_LINES], seq, "auto")
+                seq += MAX_COMMIT_LINES
+                del waiting[:MAX_COMMIT_LINES]
+    rest = splitter.rest()
+    if waiting or rest is not None:
+        yield Batch([*waiting, *([] if rest is None else [rest])], seq, "auto")
 
 
 _DLT = {"VARCHAR": "text", "BIGINT": "bigint", "DOUBLE": "double", "BOOLEAN": "bool", "TIMESTAMP": "timestamp"}

@@ -50,7 +50,6 @@ _COMPARED = {
     "meta": "key",
 }
 
-
 # Functions above all: a macro takes the place of the built-in one of its name in whatever is computed in that database.
 _NOT_OURS = """
 SELECT 'schema', schema_name, 'SCHEMA {db}.{0} CASCADE' FROM duckdb_schemas()

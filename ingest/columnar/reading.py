@@ -1,4 +1,4 @@
-"""Reading lines that passed a gate into columns, by DuckDB, in memory and in the thread that asks."""
+"""Matching lines with a gate, and reading those that passed into columns by DuckDB, in memory; both on all cores."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import polars as pl
 from pydantic_core import from_json, to_json
 
 from ingest.columnar.plan import Road
+from ingest.parts import in_parts
 from ingest.redact import CUSTOMER_REF, suspects
 from schemas.columns import POLARS_SCHEMA
 
@@ -16,13 +17,26 @@ _AS_IT_STANDS = r'^(?:"[^"\\]*"|0|-?[1-9][0-9]*|true|false|null)$'
 """JSON that pydantic would write the same way."""
 
 
-def connect() -> duckdb.DuckDBPyConnection:
-    """A database in memory for nothing but reading JSON."""
-    connection = duckdb.connect(
-        config={"threads": 1, "autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    )
-    connection.execute("SET TimeZone = 'UTC'")
-    return connection
+PART_LINES = 16_384
+"""Lines that one core looks at while another looks at the next: a quarter of the largest commit, so that more than two
+cores have something to do, and enough for each."""
+
+
+def contains(texts: pl.Series, expression: str) -> pl.Series:
+    """Which texts match; on all cores, where there are many."""
+    if len(texts) <= PART_LINES:
+        return texts.str.contains(expression)
+    parts = (texts.slice(begin, PART_LINES) for begin in range(0, len(texts), PART_LINES))
+    matches = pl.col("l").str.contains(expression)
+    found = pl.collect_all([pl.LazyFrame({"l": part}).select(matches) for part in parts])
+    return pl.concat(found, rechunk=True).to_series()
+
+
+def connect(count: int) -> list[duckdb.DuckDBPyConnection]:
+    """Connections, each for one thread at a time, to a database in memory for nothing but reading JSON."""
+    connection = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return [connection, *(connection.cursor() for _ in range(count - 1))]
 
 
 class Read(NamedTuple):
@@ -34,7 +48,7 @@ class Read(NamedTuple):
 
 def read(connection: duckdb.DuckDBPyConnection, lines: pl.DataFrame, road: Road, dialect: str) -> Read:
     """The events in lines (columns ``i``, ``l``) that passed the gate, but those at which a model has to look."""
-    connection.register("lines", lines.to_arrow(compat_level=pl.CompatLevel.newest()))  # as it is, without a copy
+    connection.register("lines", in_parts(lines, PART_LINES))
     try:
         found: pl.DataFrame = pl.from_arrow(connection.sql(road.query).to_arrow_table())  # type: ignore[assignment]
     except duckdb.Error:  # then they are read one by one

@@ -8,17 +8,20 @@ accept, and reads alike everywhere (`ingest.columnar.grammar`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
+from queue import SimpleQueue
 from typing import Any
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from pydantic_core import from_json
 
 from ingest.columnar.plan import Plan, Road
-from ingest.columnar.reading import Read, connect, read, suspicious
+from ingest.columnar.reading import Read, connect, contains, read, suspicious
 from ingest.frame import event_frame
 from ingest.lines import Line
 from ingest.redact import Redacted, redact_all
@@ -38,6 +41,9 @@ _SAMPLE = 48
 
 _ROUNDS = 3
 """Most times that the lines of a kind are looked at again with what was learnt from them."""
+
+_KINDS_AT_ONCE = 2
+"""Kinds whose lines are read side by side: each by itself has stretches that keep only one core busy."""
 
 _Numbers = npt.NDArray[np.int64]
 
@@ -62,7 +68,10 @@ class ColumnarValidator:
         self.fast = 0
         self.slow = 0
         self._plans = {kind: Plan(kind, model) for kind, model in KINDS.items()}
-        self._connection = connect()
+        self._pool = ThreadPoolExecutor(_KINDS_AT_ONCE, "kind")
+        self._connections: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()
+        for connection in connect(_KINDS_AT_ONCE):
+            self._connections.put(connection)
 
     def validate_all(self, batches: Sequence[Batch]) -> list[Validated]:
         """The verdicts on lines as they are in the ledger, batch by batch."""
@@ -95,7 +104,7 @@ class ColumnarValidator:
         frame = pl.DataFrame(
             {"i": pl.int_range(len(commit.lines), eager=True), "l": texts, "kind": texts.str.extract(_KIND, 1)}
         ).drop_nulls()
-        found: list[Read] = []
+        kinds: list[Future[list[Read]]] = []
         for (kind,), lines in frame.partition_by("kind", as_dict=True, include_key=False).items():
             plan = self._plans.get(kind)
             if plan is None:
@@ -103,8 +112,9 @@ class ColumnarValidator:
             wanted = _asked_for(commit, plan.dialect)
             if wanted is not None:
                 lines = lines.filter(pl.Series(wanted[lines["i"].to_numpy()]))
-            for passed, road in self._passed(plan, lines) if lines.height >= self._least else ():
-                found.append(read(self._connection, passed, road, plan.dialect))
+            if lines.height >= self._least:
+                kinds.append(self._pool.submit(self._read, plan, lines))
+        found = [one for kind in kinds for one in kind.result()]
         taken = np.zeros(len(commit.lines), dtype=bool)
         for one in found:
             taken[one.rows["i"].to_numpy()] = True
@@ -116,13 +126,21 @@ class ColumnarValidator:
             commit.fast.append(rows if taken[places].all() else rows.filter(pl.Series(taken[places])))
         return taken
 
+    def _read(self, plan: Plan, lines: pl.DataFrame) -> list[Read]:
+        """The events in the lines of one kind, as far as they pass its gate."""
+        connection = self._connections.get()
+        try:
+            return [read(connection, passed, road, plan.dialect) for passed, road in self._passed(plan, lines)]
+        finally:
+            self._connections.put(connection)
+
     def _passed(self, plan: Plan, lines: pl.DataFrame) -> list[tuple[pl.DataFrame, Road]]:
         """The lines that pass a gate of their kind, each with the road behind it; the plan learns from the others."""
         found: list[tuple[pl.DataFrame, Road]] = []
         left, learning, begun = lines, plan.may_learn(), 0
         for _ in range(_ROUNDS):
             if plan.road is not None:
-                passes = left["l"].str.contains(plan.road.gate)
+                passes = contains(left["l"], plan.road.gate)
                 if passes.any():
                     found.append((left.filter(passes), plan.road))
                     left = left.filter(~passes)

@@ -27,8 +27,11 @@ class Conflict:
         )
 
 
-def without_repeats(accepted: pl.DataFrame, known: pl.DataFrame | None) -> tuple[pl.DataFrame, Sequence[Conflict]]:
-    """The first events with their ids, and the conflicts among the others; both in ledger order, as `accepted` is.
+def first_and_conflicts(
+    accepted: pl.DataFrame, known: pl.DataFrame | None
+) -> tuple[pl.Series | None, Sequence[Conflict]]:
+    """Which events are the first with their ids (a mask; None: all), and the conflicts among the others, in ledger
+    order, as `accepted` is.
 
     `known` are the stored events whose ids are among those of `accepted`, if there are any: `seq` and the
     `content_columns` of the kinds in `accepted` that share an id with them.
@@ -37,11 +40,10 @@ def without_repeats(accepted: pl.DataFrame, known: pl.DataFrame | None) -> tuple
     if known is not None:
         new &= ~accepted["event_id"].is_in(known["event_id"].implode())
     if new.all():
-        return accepted, ()
-    events = accepted.filter(new)
+        return None, ()
     columns = ["seq", *content_columns(accepted["kind"].filter(~new).unique())]
     repeats = accepted.select(columns).filter(~new)
-    used = events.select(columns).join(repeats.select("event_id"), on="event_id", how="semi")
+    used = accepted.select(columns).filter(new).join(repeats.select("event_id"), on="event_id", how="semi")
     if known is not None:
         # Columns that it lacks belong to kinds that only repeat inside the commit.
         used = pl.concat([used, known.select(name for name in columns if name in known.columns)], how="diagonal")
@@ -51,4 +53,4 @@ def without_repeats(accepted: pl.DataFrame, known: pl.DataFrame | None) -> tuple
     first = used[place]
     differing = ~same_content(repeats, first)
     found = repeats.select("seq", "event_id").with_columns(first=first["seq"]).filter(differing)
-    return events, [Conflict(*row) for row in found.iter_rows()]
+    return new, [Conflict(*row) for row in found.iter_rows()]

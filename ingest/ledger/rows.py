@@ -7,26 +7,23 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
-from ingest.accounting import COUNTS, Accounting
+from ingest.accounting import Accounting
 from ingest.dialects.decision_record import TS_SOURCE
 from ingest.errors import StoreError
 from ingest.ledger.chunks import Chunk
-from ingest.ledger.repeats import Conflict, without_repeats
+from ingest.ledger.deliveries import SourceRow, counts_of, source_row
+from ingest.ledger.repeats import Conflict, first_and_conflicts
 from ingest.ledger.retries import is_retry, quarantine_id, retry_rows
 from ingest.ledger.segments import Stored
 from ingest.ledger.tables import BATCHES, GAPS, POSITIONS, QUARANTINE, RETRIES, SOURCES, naive
 from ingest.lines import OverLong, Position
 from ingest.validate import Reject, Validated
 from schemas.columns import POLARS_SCHEMA, Column
-
-SourceRow = dict[str, Any]
-"""A row of `sources` by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +37,19 @@ class SortedOut:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What one transaction brings: new rows by table, those of `sources` and `positions` in place of older ones."""
+    """What one transaction brings: new rows by table, those of `sources` and `positions` in place of older ones.
+
+    Of `events` only those for which `FIRST` is true, where there is such a column: leaving out a few of so many rows
+    would copy all others, which the insert does anyway. `ids` are the ``event_id`` and ``seq`` of those.
+    """
 
     tables: dict[str, pl.DataFrame]
+    ids: pl.DataFrame
     accounting: Accounting
+
+
+FIRST = "=first"
+"""The column that says which events are the first with their ids."""
 
 
 def rows_of(
@@ -57,35 +63,38 @@ def rows_of(
     `known` are the stored events whose ids are among theirs, `sources` the rows of their sources by name, `batches` how
     many chunks the store has.
     """
-    events, conflicts = without_repeats(accepted_of(commit), known)
+    accepted = accepted_of(commit)
+    first_ones, conflicts = first_and_conflicts(accepted, known)
+    counted = accepted.select("seq", "event_id", "ts", "extra", "warnings")
+    if first_ones is not None:
+        counted = counted.filter(first_ones)
     total = Accounting()
     current = dict(sources)
     positions: dict[str, Position] = {}
     floors: list[Any] = []
-    heights: list[int] = []
     quarantine: list[dict[str, Any]] = []
     batch_rows: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []
     retries: list[dict[str, Any]] = []
-    parts = _by_chunk([stored.chunk for stored, _ in commit], events, conflicts)
+    parts = _by_chunk([stored.chunk for stored, _ in commit], counted, conflicts)
     for number, ((stored, validated), (first, found)) in enumerate(zip(commit, parts, strict=True), start=batches + 1):
         chunk = stored.chunk
         before = current.get(chunk.source.name, {})
         sorted_out = _sort_out(validated, chunk, first, found)
         floors.append(before.get("floor_ts"))
-        heights.append(first.height)
         quarantine += sorted_out.quarantine
         batch_rows.append(_batch_row(stored, number, sorted_out.accounting))
-        current[chunk.source.name] = _source_row(chunk, sorted_out, before)
+        current[chunk.source.name] = source_row(chunk, sorted_out.accounting, sorted_out.max_ts, before)
         positions.update(chunk.positions)
         gaps += _gap_rows(chunk)
         if is_retry(chunk):
             retries += retry_rows(chunk, set(first["seq"]), {row["seq"] for row in sorted_out.quarantine})
         total.add(sorted_out.accounting)
+    events = _with_arrival(accepted, commit, floors)
     touched = dict.fromkeys(stored.chunk.source.name for stored, _ in commit)
     return Rows(
         {
-            "events": _with_arrival(events, [stored.chunk for stored, _ in commit], heights, floors),
+            "events": events if first_ones is None else events.with_columns(first_ones.alias(FIRST)),
             "quarantine": _frame(QUARANTINE, quarantine),
             "batches": _frame(BATCHES, batch_rows),
             "sources": _frame(SOURCES, [current[name] for name in touched]),
@@ -95,6 +104,7 @@ def rows_of(
             "gaps": _frame(GAPS, gaps),
             "retries": _frame(RETRIES, retries),
         },
+        counted.select("event_id", "seq"),
         total,
     )
 
@@ -105,10 +115,9 @@ def accepted_of(commit: Sequence[tuple[Stored, Validated]]) -> pl.DataFrame:
 
 
 def _by_chunk(
-    chunks: Sequence[Chunk], events: pl.DataFrame, conflicts: Sequence[Conflict]
+    chunks: Sequence[Chunk], counted: pl.DataFrame, conflicts: Sequence[Conflict]
 ) -> Iterator[tuple[pl.DataFrame, Sequence[Conflict]]]:
-    """The rows of `events`, as far as they are counted, and the conflicts that belong to each chunk."""
-    counted = events.select("seq", "ts", "extra", "warnings")
+    """The events and the conflicts that belong to each chunk."""
     bounds = pl.Series([*(chunk.seq for chunk in chunks), chunks[-1].next_seq])
     rows = counted["seq"].search_sorted(bounds).to_list()
     seqs = pl.Series([conflict.seq for conflict in conflicts], dtype=pl.Int64()).search_sorted(bounds).to_list()
@@ -145,18 +154,19 @@ def _reject(conflict: Conflict, chunk: Chunk) -> Reject:
 
 
 def _with_arrival(
-    events: pl.DataFrame, chunks: Sequence[Chunk], heights: Sequence[int], floors: Sequence[Any]
+    events: pl.DataFrame, commit: Sequence[tuple[Stored, Validated]], floors: Sequence[Any]
 ) -> pl.DataFrame:
     """The events with what only their arrival says: what was taken from the line, and what came before it.
 
-    `heights` says how many of them each chunk has, `floors` the `floor_ts` (naive UTC) of its source before it.
+    `floors` says for each chunk the `floor_ts` (naive UTC) of its source before it.
     """
-    taken = [chunk.seq + index for chunk in chunks for index in chunk.redactions]
+    taken = [stored.chunk.seq + index for stored, _ in commit for index in stored.chunk.redactions]
     redacted: pl.Expr = pl.col("seq").is_in(taken) if taken else pl.lit(value=False)
     floor = pl.Series(floors, dtype=POLARS_SCHEMA["floor_ts"])
     if len(set(floors)) == 1:
         return events.with_columns(redacted=redacted, floor_ts=pl.lit(floor[0], dtype=floor.dtype))
-    chunk_of = pl.Series(range(len(heights))).repeat_by(pl.Series(heights)).explode().drop_nulls()
+    heights = pl.Series([validated.accepted.height for _, validated in commit])
+    chunk_of = pl.Series(range(len(heights))).repeat_by(heights).explode().drop_nulls()
     return events.with_columns(floor.gather(chunk_of).alias("floor_ts"), redacted=redacted)
 
 
@@ -230,7 +240,7 @@ def _batch_row(stored: Stored, batch_id: int, accounting: Accounting) -> dict[st
         "source": chunk.source.name,
         "dialect": chunk.source.dialect,
         "first_seq": chunk.seq,
-        **_counts(accounting),
+        **counts_of(accounting),
         "received_at": naive(chunk.received_at),
         "final": chunk.final,
         "segment": location.segment,
@@ -238,54 +248,6 @@ def _batch_row(stored: Stored, batch_id: int, accounting: Accounting) -> dict[st
         "bytes": location.length,
         "leaf_hash": stored.leaf,
     }
-
-
-_ONE_SHOT = frozenset({"jsonl", "stdin", "decision_record", "retry"})
-"""Kinds of sources that are read to their end in one go."""
-
-_UNORDERED = frozenset({"stdin", "decision_record", "retry"})
-"""Kinds whose deliveries have no order among themselves: each pipe is another one, an old record may be edited, and an
-old line tried again."""
-
-
-def ends_delivery(chunk: Chunk) -> bool:
-    """Whether what the source handed over in one go ends with this chunk.
-
-    What is read to its end is one delivery, in however many chunks: within a file the order of lines says nothing, so
-    that it must not accuse itself of being late. A source that never ends (any other kind) delivers chunk by chunk.
-    """
-    return chunk.final or chunk.source.kind not in _ONE_SHOT
-
-
-def _floor(chunk: Chunk, highest: Any, before: datetime | None) -> Any:
-    """What the source's next delivery is held against; nothing, where its deliveries have no order."""
-    if chunk.source.kind in _UNORDERED:
-        return None
-    return highest if ends_delivery(chunk) else before
-
-
-def _source_row(chunk: Chunk, sorted_out: SortedOut, old: SourceRow) -> SourceRow:
-    """The row of `sources` after this chunk; `old` is the one that it replaces, empty when there is none."""
-    received = naive(chunk.received_at)
-    heard = received if chunk.lines else old.get("last_received_at", received)
-    times = [time for time in (old.get("max_ts"), sorted_out.max_ts) if time is not None]
-    highest = max(times, default=None)
-    return {
-        "source": chunk.source.name,
-        "kind": chunk.source.kind,
-        "path": chunk.source.path,
-        "dialect": chunk.source.dialect,
-        **{name: old.get(name, 0) + count for name, count in _counts(sorted_out.accounting).items()},
-        "max_ts": highest,
-        "floor_ts": _floor(chunk, highest, old.get("floor_ts")),
-        "complete": old.get("complete", False) if chunk.is_tick else chunk.final,
-        "first_received_at": old.get("first_received_at", received),
-        "last_received_at": heard,
-    }
-
-
-def _counts(accounting: Accounting) -> dict[str, int]:
-    return {name: getattr(accounting, name) for name in COUNTS}
 
 
 def _frame(columns: tuple[Column, ...], found: list[dict[str, Any]]) -> pl.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -27,9 +26,9 @@ def seal(segment: SegmentFile, at: Callable[[str], None]) -> None:
     sealed = segment_path(segment.path.parent, segment.number, sealed=True)
     draft = sealed.with_name(f"{sealed.name}.new")
     try:
-        wanted = _compress(segment, draft)
+        _compress(segment, draft)
         at("seal.written")
-        if _sha256(SegmentFile(segment.number, draft, segment.size, sealed=True)) != wanted:
+        if not _same(segment, SegmentFile(segment.number, draft, segment.size, sealed=True)):
             raise LedgerError(f"{draft} does not hold what {segment.path} does: check the disk, then run again")
         draft.replace(sealed)
         fsync_path(sealed.parent)
@@ -41,24 +40,22 @@ def seal(segment: SegmentFile, at: Callable[[str], None]) -> None:
         raise disk_error(error, sealed) from None
 
 
-def _compress(segment: SegmentFile, draft: Path) -> bytes:
-    """Write the compressed file, durably; the SHA-256 of the content."""
-    digest = hashlib.sha256()
+def _compress(segment: SegmentFile, draft: Path) -> None:
+    """Write the compressed file, durably."""
     parameters = zstandard.ZstdCompressionParameters.from_level(_LEVEL, write_checksum=True, write_content_size=True)
     compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj(size=segment.size)
     with open_at(segment, 0) as content, draft.open("wb") as file:
         while block := content.read(_BLOCK_BYTES):
-            digest.update(block)
             file.write(compressor.compress(block))
         file.write(compressor.flush())
         file.flush()
         os.fsync(file.fileno())
-    return digest.digest()
 
 
-def _sha256(segment: SegmentFile) -> bytes:
-    digest = hashlib.sha256()
-    with open_at(segment, 0) as content:
-        while block := content.read(_BLOCK_BYTES):
-            digest.update(block)
-    return digest.digest()
+def _same(one: SegmentFile, other: SegmentFile) -> bool:
+    """Whether two segments hold the same bytes."""
+    with open_at(one, 0) as left, open_at(other, 0) as right:
+        while block := left.read(_BLOCK_BYTES):
+            if right.read(_BLOCK_BYTES) != block:
+                return False
+        return not right.read(1)

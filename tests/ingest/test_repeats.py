@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
@@ -14,7 +15,7 @@ import pytest
 from ingest.canonical import content_columns, same_content
 from ingest.contract import Judged, judge
 from ingest.frame import event_frame
-from ingest.ledger.repeats import without_repeats
+from ingest.ledger.repeats import Conflict, first_and_conflicts
 from schemas.columns import create_table
 from schemas.events import KINDS
 from tests.ingest.builders import line
@@ -154,9 +155,15 @@ def _events(*events: bytes) -> pl.DataFrame:
     return event_frame([(seq, judge(event, "auto")) for seq, event in enumerate(events, start=1)])  # type: ignore[misc]
 
 
+def _sorted_out(accepted: pl.DataFrame, known: pl.DataFrame | None) -> tuple[pl.DataFrame, Sequence[Conflict]]:
+    first, conflicts = first_and_conflicts(accepted, known)
+    assert first is not None
+    return accepted.filter(first), conflicts
+
+
 def test_the_first_in_the_ledgers_order_wins_inside_a_commit() -> None:
     commit = _events(line("a"), line("b"), line("a", note="x"), line("a"), line("b", new=1), line("c"), line("b"))
-    events, conflicts = without_repeats(commit, None)
+    events, conflicts = _sorted_out(commit, None)
     assert events["seq"].to_list() == [1, 2, 6]
     assert [(found.seq, found.event_id, found.first) for found in conflicts] == [(3, "a", 1), (5, "b", 2)]
 
@@ -165,7 +172,7 @@ def test_stored_events_come_before_all_of_them() -> None:
     stored = _events(line("b", new=1), line("d"))
     commit = _events(line("a"), line("b"), line("b", new=1), line("a"), line("b", new=1.0))
     commit = commit.with_columns(pl.col("seq") + 10)
-    events, conflicts = without_repeats(commit, stored.select("seq", *content_columns(["tool.degradation"])))
+    events, conflicts = _sorted_out(commit, stored.select("seq", *content_columns(["tool.degradation"])))
     assert events["seq"].to_list() == [11]
     assert [(found.seq, found.event_id, found.first) for found in conflicts] == [(12, "b", 1)]
 
@@ -175,6 +182,6 @@ def test_one_id_used_by_different_kinds_is_a_conflict() -> None:
     third = json.dumps(full_event("gate.decision") | {"event_id": "b"}).encode()
     stored = _events(line("a")).select("seq", *content_columns(["tool.degradation", "human.feedback"]))
     commit = _events(line("z"), other, line("a"), third, line("b"), third).with_columns(pl.col("seq") + 10)
-    events, conflicts = without_repeats(commit, stored)
+    events, conflicts = _sorted_out(commit, stored)
     assert events["seq"].to_list() == [11, 14]
     assert [(found.seq, found.event_id, found.first) for found in conflicts] == [(12, "a", 1), (15, "b", 14)]
