@@ -18,8 +18,9 @@ from gatewatch.policies import current_policy
 from gatewatch.times import utc_now
 from gatewatch.work import judge_and_publish
 from ingest.errors import IngestError, StoreError, disk_error
+from ingest.ledger.database import remove_database, store_error
 from ingest.ledger.segments import Segments
-from ingest.ledger.store import Store, remove_database, store_error
+from ingest.ledger.store import Store
 from ingest.ledger.tables import TABLES
 from ingest.lock import holding
 from ingest.pipeline import VerifyReport

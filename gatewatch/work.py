@@ -18,8 +18,8 @@ from ingest.accounting import Accounting
 from ingest.checkpointer import Checkpointer, key_to_sign_with, root_of
 from ingest.errors import IngestError, SourceError
 from ingest.ledger.checkpoints import CheckpointSettings
+from ingest.ledger.database import store_error
 from ingest.ledger.merkle import Frontier
-from ingest.ledger.store import store_error
 from ingest.pipeline import Pipeline
 from ingest.rebuild import LEDGER, STORE, rebuild
 from ingest.retry import Rejected, retry

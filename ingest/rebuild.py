@@ -18,9 +18,10 @@ import duckdb
 from ingest.accounting import COUNTS, Accounting
 from ingest.columnar import ColumnarValidator
 from ingest.errors import LedgerError, StoreError
+from ingest.ledger.database import remove_database, replace_database
 from ingest.ledger.recovery import in_sequence, known_end, replay
 from ingest.ledger.segments import Segments
-from ingest.ledger.store import Store, remove_database, replace_database
+from ingest.ledger.store import Store
 from ingest.lock import holding
 from ingest.progress import Progress, Report, silent
 from ingest.validate import Validator

@@ -19,9 +19,10 @@ import polars as pl
 from ingest.columnar import ColumnarValidator
 from ingest.errors import LedgerError, StoreError
 from ingest.ledger.chunks import Place
+from ingest.ledger.database import check_version, remove_database, store_error
 from ingest.ledger.recovery import in_sequence, known_end, replay
 from ingest.ledger.segments import Segments, Stored
-from ingest.ledger.store import Store, check_version, remove_database, store_error
+from ingest.ledger.store import Store
 from ingest.ledger.tables import TABLES
 from ingest.ledger.tear import torn_at
 from ingest.lock import holding
@@ -49,8 +50,6 @@ _COMPARED = {
     "retries": "quarantine_id",
     "meta": "key",
 }
-
-# Functions above all: a macro takes the place of the built-in one of its name in whatever is computed in that database.
 _NOT_OURS = """
 SELECT 'schema', schema_name, 'SCHEMA {db}.{0} CASCADE' FROM duckdb_schemas()
     WHERE database_name = $db AND NOT internal
@@ -67,7 +66,8 @@ UNION ALL SELECT 'default', table_name || '.' || column_name, '' FROM duckdb_col
     WHERE database_name = $db AND NOT internal AND column_default IS NOT NULL
 ORDER BY ALL
 """
-"""What a database may hold beside tables and views: its kind, its name, and how it is dropped (empty: not alone)."""
+"""What a database may hold beside tables and views: its kind, its name, and how it is dropped (empty: not alone). Above
+all macros, which take the place of built-in functions."""
 
 
 def foreign_objects(connection: duckdb.DuckDBPyConnection, database: str) -> list[str]:

@@ -20,7 +20,7 @@ from gatewatch.work import judge, ledger_bytes, publish_snapshot
 from ingest.accounting import Accounting
 from ingest.checkpointer import Checkpointer, root_of
 from ingest.ledger.checkpoints import CheckpointSettings
-from ingest.ledger.store import store_error
+from ingest.ledger.database import store_error
 from ingest.lines import Received
 from ingest.pipeline import Pipeline, Progress, VerifyReport
 from ingest.rebuild import STORE

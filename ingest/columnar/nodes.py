@@ -66,9 +66,13 @@ class Fixed(Node):
 
 @dataclass(frozen=True, slots=True)
 class Text(Node):
-    """A string: the expression for what is between its quotes, and the most characters, unless that says it."""
+    """A string: the expression for what is between its quotes, and how many characters it has, unless that says it.
+
+    `shortest` only where the expression lets nothing but ASCII through.
+    """
 
     expression: str
+    shortest: int = 0
     longest: int | None = None
     lower: bool = False
     free: bool = False
@@ -82,8 +86,9 @@ class Text(Node):
         return f"lower({ref})" if self.lower else ref
 
     def bad(self, ref: str, layout: Layout) -> list[str]:
-        """More bytes than it may have characters: perhaps too long."""
-        return [] if self.longest is None else [f"strlen({ref}) > {self.longest}"]
+        """Fewer bytes than it has to have, or more than it may have characters: perhaps too long."""
+        short = [f"strlen({ref}) < {self.shortest}"] if self.shortest else []
+        return short if self.longest is None else [*short, f"strlen({ref}) > {self.longest}"]
 
     def texts(self, ref: str, layout: Layout) -> list[str]:
         """The string itself, if people write it."""

@@ -35,13 +35,14 @@ class Road:
     The query reads ``lines (i, l)`` and returns ``i``, ``e`` (a struct of the fields that were learnt, the unknown ones
     as JSON), ``=name`` for fields whose value is made in SQL, and where it is needed ``=bad`` (a model has to look) and
     ``=free`` (what people wrote inside of fields). `columns` make the values of the kind's columns from that.
-    A line is fine where no field has more bytes than `lengths` says and no time in `times` could not be read.
+    A line is fine where every field has as many bytes as `lengths` says (at least, at most) and every time in `times`
+    could be read.
     """
 
     gate: str
     query: str
     columns: tuple[pl.Expr, ...]
-    lengths: dict[str, int]
+    lengths: dict[str, tuple[int, int | None]]
     times: tuple[str, ...]
     free: tuple[str, ...]
     unknown: tuple[str, ...]
@@ -157,7 +158,7 @@ class _Made:
 
     def __init__(self) -> None:
         self.columns: list[pl.Expr] = []
-        self.lengths: dict[str, int] = {}
+        self.lengths: dict[str, tuple[int, int | None]] = {}
         self.times: list[str] = []
         self.free: list[str] = []
         self._sql: dict[str, str] = {}
@@ -169,8 +170,8 @@ class _Made:
         node, ref, column = member.node, f"{_E}.{quoted(name)}", pl.col(name)
         if isinstance(node, Text):
             column = column.str.to_lowercase() if node.lower else column
-            if node.longest is not None:
-                self.lengths[name] = node.longest
+            if node.shortest or node.longest is not None:
+                self.lengths[name] = node.shortest, node.longest
             if node.free:
                 self.free.append(name)
         elif isinstance(node, Time):

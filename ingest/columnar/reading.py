@@ -84,12 +84,17 @@ def suspicious(texts: pl.DataFrame) -> pl.Series:
 
 def _fine(raw: pl.DataFrame, road: Road) -> pl.Series:
     """Which lines no model has to look at."""
-    longest = raw.select(pl.col(name).str.len_bytes().max() for name in road.lengths).row(0) if road.lengths else ()
-    conditions = [
-        pl.col(name).str.len_bytes() > most
-        for (name, most), bytes_ in zip(road.lengths.items(), longest, strict=True)
-        if bytes_ is not None and bytes_ > most
-    ]
+    sizes = {name: pl.col(name).str.len_bytes() for name in road.lengths}
+    found = raw.select(
+        *(size.min().alias(f"{name}/min") for name, size in sizes.items()),
+        *(size.max().alias(f"{name}/max") for name, size in sizes.items()),
+    ).row(0, named=True)  # of every event there is at least the id
+    conditions: list[pl.Expr] = []
+    for name, (least, most) in road.lengths.items():
+        if (shortest := found[f"{name}/min"]) is not None and shortest < least:
+            conditions.append(sizes[name] < least)
+        if most is not None and (longest := found[f"{name}/max"]) is not None and longest > most:
+            conditions.append(sizes[name] > most)
     conditions += [pl.col(name).is_not_null() & pl.col(f"={name}").is_null() for name in road.times]
     if "=bad" in raw.columns:
         conditions.append(pl.col("=bad"))

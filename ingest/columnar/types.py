@@ -33,6 +33,10 @@ _SLUG_ANY_CASE = "[A-Za-z0-9][A-Za-z0-9._:/-]*"
 _AS_THEY_ARE = re.compile(r"\^((?:[A-Za-z0-9:]|\[[a-z0-9-]+\]|\{[0-9,]+\})+)\$")
 """Patterns of nothing but ASCII letters, digits and colons, which need no escapes in JSON."""
 
+_DIGEST = re.compile(r"\^([a-z0-9:]*)(\[[a-z0-9-]+\])\{([0-9]+)\}\$")
+"""Such ones that end in so many of some characters. They are counted afterwards: matching any number of them is three
+times as fast, since an expression counts by having a state for each."""
+
 
 class _Limits:
     """What the metadata of an annotation says, wherever it stands."""
@@ -106,10 +110,14 @@ def _scalar(annotation: Any, limits: _Limits) -> Node:
 
 def _string(limits: _Limits) -> Text:
     if limits.text == SLUG:
-        return Text("VARCHAR", _SLUG_ANY_CASE, limits.longest, lower=True)
+        return Text("VARCHAR", _SLUG_ANY_CASE, longest=limits.longest, lower=True)
     if limits.text in (None, NO_CONTROLS) and limits.shortest in (0, 1):
         character = ANY if limits.text is None else PLAIN
-        return Text("VARCHAR", character + ("+" if limits.shortest else "*"), limits.longest, free=limits.free)
+        many = character + ("+" if limits.shortest else "*")
+        return Text("VARCHAR", many, longest=limits.longest, free=limits.free)
+    if limits.text and (found := _DIGEST.fullmatch(limits.text)) and limits.shortest == 0 and limits.longest is None:
+        size = len(found[1]) + int(found[3])
+        return Text("VARCHAR", f"{found[1]}{found[2]}*", size, size)
     found = _AS_THEY_ARE.fullmatch(limits.text or "")
     if found is None or limits.shortest or limits.longest is not None:
         raise TypeError(f"no expression for the pattern {limits.text}")

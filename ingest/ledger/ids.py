@@ -31,8 +31,8 @@ _LAST_BLOCK = (1 << _BLOCK_BITS) - 1
 _PLACE = np.uint64(_LAST_BLOCK)
 _HASH = ~_PLACE
 _FAN_OUT = 4
-MEMORY_WORDS = 4 << 20
-"""A run of more words (32 MiB) is in a file. Smaller ones stay in memory, all of them together about as much again."""
+MEMORY_WORDS = 1 << 20
+"""A run of more words (8 MiB) is in a file. Smaller ones stay in memory, all of them together about as much again."""
 
 _PIECE = 1 << 16
 

@@ -43,7 +43,8 @@ def first_and_conflicts(
         return None, ()
     columns = ["seq", *content_columns(accepted["kind"].filter(~new).unique())]
     repeats = accepted.select(columns).filter(~new)
-    used = accepted.select(columns).filter(new).join(repeats.select("event_id"), on="event_id", how="semi")
+    # By a mask in which few are true: anything else would copy all the others.
+    used = accepted.select(columns).filter(new & accepted["event_id"].is_in(repeats["event_id"].implode()))
     if known is not None:
         # Columns that it lacks belong to kinds that only repeat inside the commit.
         used = pl.concat([used, known.select(name for name in columns if name in known.columns)], how="diagonal")

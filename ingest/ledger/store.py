@@ -17,37 +17,24 @@ from typing import Any
 import duckdb
 
 from ingest.accounting import Accounting
-from ingest.errors import DiskError, IngestError, LockedError, StoreError, disk_error
+from ingest.errors import StoreError
 from ingest.ledger.chunks import Place
+from ingest.ledger.database import REBUILD, attach, check_version, create_database, open_database, store_error
 from ingest.ledger.deliveries import SourceRow
-from ingest.ledger.files import fsync_path
 from ingest.ledger.known import KnownEvents
 from ingest.ledger.rows import FIRST, accepted_of, rows_of
 from ingest.ledger.segments import Location, Stored
-from ingest.ledger.tables import SOURCES, STORE_VERSION, create_tables, layout
+from ingest.ledger.tables import SOURCES
 from ingest.lines import Position, Source
 from ingest.parts import in_parts
 from ingest.validate import Validated
 
-READABLE_SINCE = "v1.3.0"
-"""The oldest DuckDB that can read the file, and so the snapshots that are copies of it: analysts keep their clients.
-The layout of 1.2 takes half as long again to insert into: texts are compressed in two tries for it."""
-
-ROW_GROUP_ROWS = 20_480
-"""A commit of up to 65,536 events fills three: whole row groups are compressed and written while it is inserted, and
-only what is left over is written again by the next checkpoint. DuckDB's own 122,880 would be rewritten each time. With
-fewer than three a checkpoint would move all of them together to have one row group less: as much work as loading."""
-
-PART_ROWS = 32_768
+PART_ROWS = 24_576
 """Half of the largest commit: on two cores a commit is inserted in three fifths of the time."""
 
-_REBUILD = "make it again with `gatewatch rebuild`"
-_OFFLINE: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-}
-_NO_ROOM = ("no space left", "disk quota", "could not write", "out of disk", "exceeds available")
-_FORBIDDEN = ("permission denied", "read-only file system", "operation not permitted")
+REATTACH_EVENTS = 500_000
+"""After so many events the database is closed and opened again, which takes a hundredth of the time of their insert:
+DuckDB keeps every block that it wrote in memory, and 350 kB of what it knows about each row group besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,95 +46,6 @@ class StoreEnd:
     place: Place
 
 
-def store_error(error: duckdb.Error, path: Path) -> IngestError:
-    """The one of our errors that says in one line what a DuckDB error about the store means."""
-    told = str(error).splitlines()[0] if str(error) else type(error).__name__
-    low = told.lower()
-    if "could not set lock" in low:
-        return LockedError(f"{path} is open in another program: close it, then run again ({told[:200]})")
-    if any(sign in low for sign in _NO_ROOM):
-        return DiskError(f"no space left while writing {path}: free some space, then run again")
-    if any(sign in low for sign in _FORBIDDEN):
-        return DiskError(f"{path} cannot be written: make it writable or choose another --data directory")
-    return StoreError(f"{path} cannot be used ({told[:200]}): {_REBUILD}")
-
-
-def _create(path: Path, at: Callable[[str], None]) -> None:
-    """A new database with empty tables, there as a whole or not at all."""
-    unfinished = path.with_name(path.name + ".new")
-    remove_database(unfinished)
-    try:
-        with duckdb.connect(
-            str(unfinished), config={**_OFFLINE, "storage_compatibility_version": READABLE_SINCE}
-        ) as connection:
-            connection.execute("BEGIN")
-            for statement in create_tables():
-                connection.execute(statement)
-            facts = [str(STORE_VERSION), layout()]
-            connection.execute("INSERT INTO meta VALUES ('version', ?), ('layout', ?)", facts)
-            at("store.create")
-            connection.execute("COMMIT")
-            connection.execute("CHECKPOINT")  # closing would write it too, but keep a full disk to itself
-    except duckdb.Error as error:
-        with suppress(DiskError):
-            remove_database(unfinished)
-        raise store_error(error, path) from None
-    replace_database(unfinished, path, at)
-
-
-def _open(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection whose database is the file, under the name `work`. Raises duckdb.Error.
-
-    Attached rather than opened, since only so the size of its row groups can be chosen. A cursor of this connection
-    has to `USE work` for itself.
-    """
-    connection = duckdb.connect(config=_OFFLINE)
-    try:
-        quoted = str(path).replace("'", "''")  # ATTACH takes no parameters
-        connection.execute(f"ATTACH '{quoted}' AS work (ROW_GROUP_SIZE {ROW_GROUP_ROWS})")
-        connection.execute("USE work")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def remove_database(path: Path) -> None:
-    """Remove a database file and its write-ahead log, if they are there. Raises DiskError."""
-    try:
-        path.unlink(missing_ok=True)
-        path.with_name(path.name + ".wal").unlink(missing_ok=True)
-    except OSError as error:
-        raise disk_error(error, path) from None
-
-
-def replace_database(fresh: Path, path: Path, at: Callable[[str], None]) -> None:
-    """Put a closed database in the place of another, or of none. Raises DiskError."""
-    # The old write-ahead log must go first: DuckDB would replay it into the new file. Without it the old file is
-    # merely behind the ledger, which the next start makes good.
-    try:
-        path.with_name(path.name + ".wal").unlink(missing_ok=True)
-        at("store.replace")
-        fresh.replace(path)
-        at("store.replaced")
-        fsync_path(path.parent)
-    except OSError as error:
-        raise disk_error(error, path) from None
-
-
-def check_version(connection: duckdb.DuckDBPyConnection, path: Path, database: str = "main") -> None:
-    """Raise StoreError when a database, open here or attached under a name, is not of this version's layout."""
-    query = f'SELECT key, value FROM "{database}".meta'  # noqa: S608 - the name is our own
-    found = dict(connection.execute(query).fetchall())
-    told = str(found.get("version"))
-    version = int(told) if told.isdecimal() and len(told) < 10 else 0  # somebody may have put anything there
-    if version > STORE_VERSION:
-        newer = f"{path} was made by a newer gatewatch (store version {version})"
-        raise StoreError(f"{newer}: update gatewatch, or {_REBUILD}")
-    if version < STORE_VERSION or found.get("layout") != layout():
-        raise StoreError(f"{path} was made by another version of gatewatch: {_REBUILD}")
-
-
 class Store:
     """The open database. `connection` is for the layers above, which read and add tables of their own."""
 
@@ -156,9 +54,9 @@ class Store:
         self.path = path
         self._at = at
         if not path.exists():
-            _create(path, at)
+            create_database(path, at)
         try:
-            self.connection = _open(path)
+            self.connection = open_database(path)
         except duckdb.Error as error:
             raise store_error(error, path) from None
         try:
@@ -167,6 +65,7 @@ class Store:
             self.connection.execute("SET wal_autocheckpoint = '128MB'")
             check_version(self.connection, path)
             self._known = KnownEvents(self.connection, path.parent)
+            self._written = 0
         except duckdb.Error as error:
             self.connection.close()
             raise store_error(error, path) from None
@@ -228,11 +127,13 @@ class Store:
             raise store_error(error, self.path) from None
 
     def _apply(self, commit: Sequence[tuple[Stored, Validated]]) -> Accounting:
+        if self._written >= REATTACH_EVENTS:
+            self._reattach()
         end = self.end()
         place = Place() if end is None else end.place
         first = commit[0][0].chunk
         if (first.leaf, first.seq) != (place.leaf, place.seq):
-            raise StoreError(f"{self.path} ends before line {place.seq}, but line {first.seq} comes next: {_REBUILD}")
+            raise StoreError(f"{self.path} ends before line {place.seq}, but line {first.seq} comes next: {REBUILD}")
         known = self._known.find(accepted_of(commit).select("event_id", "kind"))
         rows = rows_of(commit, known, self._sources({stored.chunk.source.name for stored, _ in commit}), place.leaf)
         run = self.connection.execute
@@ -255,7 +156,16 @@ class Store:
             self._at("store.committed")
         finally:
             self._forget(*(f"new_{table}" for table in rows.tables))
+        self._written += rows.ids.height
         return rows.accounting
+
+    def _reattach(self) -> None:
+        """Have DuckDB forget what it remembers of everything that it wrote. Raises duckdb.Error."""
+        self.connection.execute("CHECKPOINT")  # detaching does it too, but keeps a full disk to itself
+        self.connection.execute("USE memory")
+        self.connection.execute("DETACH work")
+        attach(self.connection, self.path)
+        self._written = 0
 
     def _sources(self, names: set[str]) -> dict[str, SourceRow]:
         """The rows of `sources` by name; those from which nothing came yet are left out."""

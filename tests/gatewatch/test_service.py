@@ -56,9 +56,9 @@ def test_a_trickle_is_gathered_for_half_a_second() -> None:
     assert {len(commit) for commit in desk.engine.commits} == {6}
 
 
-def test_a_commit_is_full_at_65_536_lines() -> None:
-    """Three polls of 25,000 lines: the third fills it (the pipeline cuts what is over), whatever is there still."""
-    desk = desk_of([Lines([b"x"] * 25_000) for _ in range(6)]).run()
+def test_a_commit_is_full_at_49_152_lines() -> None:
+    """Three polls of 20,000 lines: the third fills it (the pipeline cuts what is over), whatever is there still."""
+    desk = desk_of([Lines([b"x"] * 20_000) for _ in range(6)]).run()
     assert [len(commit) for commit in desk.engine.commits] == [3, 3]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -122,10 +123,20 @@ def test_damage_to_a_sealed_segment_is_named(how: str, tmp_path: Path) -> None:
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("what", ["one byte is another", "the end is missing", "there is more"])
 def test_a_disk_that_gives_back_something_else_keeps_the_plain_segment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.ledger.sealing._sha256", lambda segment: b"something else")
+    changed: dict[str, Callable[[bytes], bytes]] = {
+        "one byte is another": lambda content: content[:-2] + b"?" + content[-1:],
+        "the end is missing": lambda content: content[:-1],
+        "there is more": lambda content: content + b"\n",
+    }
+
+    def compress(segment: SegmentFile, draft: Path) -> None:
+        draft.write_bytes(zstandard.compress(changed[what](segment.path.read_bytes())))
+
+    monkeypatch.setattr("ingest.ledger.sealing._compress", compress)
     with pytest.raises(LedgerError, match=r"does not hold what .*00000001.ndjson does: check the disk"):
         _fill(tmp_path, 2)
     assert (tmp_path / "00000001.ndjson").exists()

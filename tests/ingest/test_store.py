@@ -10,7 +10,8 @@ import duckdb
 import pytest
 
 from ingest.errors import DiskError, LockedError, StoreError
-from ingest.ledger.store import Store, store_error
+from ingest.ledger.database import attach, store_error
+from ingest.ledger.store import Store
 from ingest.ledger.tables import TABLES
 from ingest.pipeline import Pipeline
 from tests.ingest.builders import Ingest, line, query
@@ -79,12 +80,58 @@ def test_a_source_that_goes_on_is_not_complete(data: Path, tmp_path: Path, small
     with Pipeline(data) as pipeline:
 
         def at(point: str) -> None:
-            if point == "store.committed":
-                seen.append(pipeline.connection.execute("SELECT complete FROM sources").fetchall() == [(True,)])
+            if point == "store.committed" and pipeline._opened is not None:  # what `connection` gives would wait for us
+                store = pipeline._opened.store
+                seen.append(store.connection.execute("SELECT complete FROM sources").fetchall() == [(True,)])
 
         pipeline._at = at
         pipeline.ingest_paths([str(path)])
     assert seen == [False, False, True]
+
+
+def test_a_long_ingest_closes_and_opens_the_database_on_its_way(
+    data: Path, tmp_path: Path, small_chunks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here after every 5 events or more: what was stored before is known afterwards, and nothing else is different."""
+    monkeypatch.setattr("ingest.ledger.store.REATTACH_EVENTS", 5)
+    attached: list[Path] = []
+
+    def watched(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+        attached.append(path)
+        attach(connection, path)
+
+    monkeypatch.setattr("ingest.ledger.store.attach", watched)
+    path = _file(tmp_path / "e.jsonl", *(line(f"{number % 22}") for number in range(40)))
+    with Pipeline(data) as pipeline:
+        pipeline.connection.execute("CREATE TEMP TABLE mine AS SELECT 7 AS seven")
+        found = pipeline.ingest_paths([str(path)])
+        assert pipeline.connection.execute("SELECT count(*), (SELECT seven FROM mine) FROM events").fetchall() == [
+            (22, 7)
+        ]
+    assert (found.accepted, found.duplicate) == (22, 18)
+    assert len(attached) >= 2
+    assert query(data, "SELECT seq FROM events ORDER BY seq") == [(seq,) for seq in range(1, 23)]
+
+
+def test_a_database_that_cannot_be_opened_again_costs_nothing(
+    data: Path, tmp_path: Path, small_chunks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _file(tmp_path / "e.jsonl", *(line(f"{number}") for number in range(20)))
+
+    def broken(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+        raise duckdb.IOException("IO Error: Could not read from file: Input/output error")
+
+    with monkeypatch.context() as patch, Pipeline(data) as pipeline:
+        patch.setattr("ingest.ledger.store.REATTACH_EVENTS", 5)
+        patch.setattr("ingest.ledger.store.attach", broken)
+        with pytest.raises(StoreError, match=r"cannot be used \(IO Error: Could not read from file"):
+            pipeline.ingest_paths([str(path)])
+    with Pipeline(data) as pipeline:
+        found = pipeline.ingest_paths([str(path)])
+        assert pipeline.connection.execute("SELECT count(DISTINCT event_id), count(*) FROM events").fetchall() == [
+            (20, 20)
+        ]
+    assert found.recovered > 0
 
 
 def test_every_table_has_a_comment_for_every_column(ingest: Ingest, data: Path, tmp_path: Path) -> None:

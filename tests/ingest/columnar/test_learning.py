@@ -286,3 +286,63 @@ def test_personal_data_in_a_fast_line_is_taken_out() -> None:
     assert (redacted.lines, redacted.redactions) == (wanted.lines, wanted.redactions)
     assert sorted(redacted.redactions) == [0, 2, 3, 4]
     same(found, judged)
+
+
+def test_the_usual_kind_is_not_asked_for() -> None:
+    """A commit of nearly one kind tries its gate first; what another commit is made of has the same verdicts."""
+    usual = [text(dispatch(number)) for number in range(100)]
+    other = [text(RECORD | {"event_id": f"r{number}"}) for number in range(100)]
+    bad = [b"{", b"", text(dispatch(1, agent=7)), text(dispatch(2)).replace(b"dispatch", b"nothing")]
+    validator = ColumnarValidator(least=1)
+    assert roads(usual, validator) == (100, 0)
+    assert validator._usual is not None
+    assert roads([*usual[:50], *bad, *usual[50:], b"\xff"], validator) == (100, 5)
+    assert roads([*usual[:95], *other[:5]], validator) == (100, 0)
+    assert validator._usual is not None
+    assert roads([*usual[:50], *other[:50]], validator) == (100, 0)
+    assert validator._usual is None
+    assert roads(other, validator) == (100, 0)
+    assert validator._usual is not None
+    assert roads(usual, validator) == (100, 0)
+    assert roads([], validator) == (0, 0)
+    assert roads([b"{", b"\xff"] * 40, validator) == (0, 80)
+
+
+def test_the_usual_kind_is_only_tried_where_its_dialect_was_asked_for() -> None:
+    usual = [text(dispatch(number)) for number in range(100)]
+    validator = ColumnarValidator(least=1)
+    assert roads(usual, validator) == (100, 0)
+    assert roads(usual, validator, "xenia") == (0, 100)
+
+
+def test_the_usual_kind_learns_another_order_of_keys() -> None:
+    usual = [text(dispatch(number)) for number in range(100)]
+    turned = [json.dumps(dict(reversed(dispatch(number).items()))).encode() for number in range(100, 110)]
+    validator = ColumnarValidator(least=1)
+    assert roads(usual, validator) == (100, 0)
+    assert roads([*usual[10:], *turned], validator) == (100, 0)
+    assert roads(usual, validator) == (100, 0)
+    assert roads(turned, validator) == (10, 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "digits"), [("input_digest", "sha256:", 64), ("trace_id", "", 32), ("span_id", "", 16)]
+)
+def test_the_digits_of_digests_and_trace_ids_are_counted(field: str, before: str, digits: int) -> None:
+    call = DISPATCH | {
+        "kind": "tool.invocation",
+        "tool": "mail",
+        "privilege": "write",
+        "side_effects": "none",
+        "outcome": "success",
+        field: before + "a" * digits,
+    }
+    del call["command"], call["agent"]
+    good = [text(call | {"event_id": f"g{number}"}) for number in range(20)]
+    validator = ColumnarValidator(least=1)
+    assert roads(good, validator) == (20, 0)
+    for size in (0, 1, digits - 1, digits + 1):
+        odd = text(call | {"event_id": "odd", field: before + "a" * size})
+        assert roads([*good, odd], validator) == (20, 1)
+    assert roads([*good, text(call | {"event_id": "odd", field: before + "0" * digits})], validator) == (21, 0)
+    assert roads([*good, text(call | {"event_id": "odd", field: None})], validator) == (21, 0)
