@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gatewatch.errors import OperationError
+from ingest.errors import disk_error
 from sample_data import POLICIES, policy_path
 from schemas.errors import PolicyError
 from schemas.policy import Policy
@@ -95,4 +95,4 @@ def keep_policy(data: Path, choice: str) -> None:
         for other in {"policy.yaml", "policy.toml"} - {kept.name}:
             (data / other).unlink(missing_ok=True)
     except OSError as error:
-        raise OperationError(f"cannot keep the policy in {data}: {error}") from None
+        raise disk_error(error, kept) from None

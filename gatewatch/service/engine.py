@@ -89,7 +89,7 @@ class Engine:
     def reload_policy(self) -> bool:
         """Read policy and own rules again; whether they have changed.
 
-        Raises PolicyError, OwnRuleError or OperationError; then the former ones stay.
+        Raises PolicyError, OwnRuleError, OperationError or DiskError; then the former ones stay.
         """
         policy, own, origin = self._read_policy()
         if self._choice is not None:

@@ -205,7 +205,7 @@ class Service:
     def _reload(self) -> None:
         try:
             changed = self._engine.reload_policy()
-        except (SchemaError, TransformError, GatewatchError) as error:
+        except (SchemaError, TransformError, GatewatchError, DiskError) as error:
             self._report.trouble("policy", f"the former policy judges on: {error}", failing=False)
             return
         self._report.over("policy", "the policy is in order again")

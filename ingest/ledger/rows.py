@@ -28,7 +28,7 @@ from schemas.columns import POLARS_SCHEMA, Column
 
 @dataclass(frozen=True, slots=True)
 class SortedOut:
-    """A chunk after deduplication: the highest time among its events, rows of `quarantine`, and the accounting."""
+    """A chunk after deduplication: the highest time that it shows, rows of `quarantine`, and the accounting."""
 
     max_ts: Any
     quarantine: list[dict[str, Any]]
@@ -65,7 +65,7 @@ def rows_of(
     """
     accepted = accepted_of(commit)
     first_ones, conflicts = first_and_conflicts(accepted, known)
-    counted = accepted.select("seq", "event_id", "ts", "extra", "warnings")
+    counted = accepted.select("seq", "event_id", "extra", "warnings")
     if first_ones is not None:
         counted = counted.filter(first_ones)
     total = Accounting()
@@ -144,7 +144,16 @@ def _sort_out(validated: Validated, chunk: Chunk, events: pl.DataFrame, conflict
     )
     if not accounting.balanced:
         raise StoreError(f"the lines from {chunk.seq} on do not add up ({accounting}): please report this fault")
-    return SortedOut(events["ts"].max(), [_quarantined(reject, chunk) for reject in rejects], accounting)
+    return SortedOut(_highest(validated, conflicts), [_quarantined(reject, chunk) for reject in rejects], accounting)
+
+
+def _highest(validated: Validated, conflicts: Sequence[Conflict]) -> Any:
+    """The highest time that a chunk shows. Repeats count: which of two sources sent an event first is chance, and how far
+    either of them has come must not depend on it."""
+    seen = validated.accepted.select("seq", "ts")
+    if conflicts:
+        seen = seen.filter(~pl.col("seq").is_in([conflict.seq for conflict in conflicts]))
+    return seen["ts"].max()
 
 
 def _reject(conflict: Conflict, chunk: Chunk) -> Reject:

@@ -69,7 +69,7 @@ SOURCES = (
     _text("path", "File, folder, or topic/partition; - for standard input."),
     _text("dialect", "The dialect that it is read in."),
     *_COUNTS,
-    _time("max_ts", "Highest time of an accepted event, UTC."),
+    _time("max_ts", "Highest time of an event that it sent, repeats included, UTC."),
     _time("floor_ts", "The same when the last delivery ended: what the next one is held against. NULL before, UTC."),
     Column("complete", "BOOLEAN", _BOOL, "The source was read to its end, so nothing more is awaited from it."),
     _time("first_received_at", "When the source was first looked at, UTC."),

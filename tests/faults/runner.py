@@ -20,7 +20,7 @@ import random
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -95,18 +95,18 @@ def killer(point: int) -> Callable[[str], None]:
 
 def tear(point: int) -> None:
     """Let the `point`-th write of the ledger die in the middle."""
-    write = os.write
     seen = 0
 
-    def torn(file: int, content: bytes) -> int:
+    def torn(file: int, parts: Sequence[bytes]) -> int:
         nonlocal seen
         seen += 1
         if seen == point:
-            write(file, content[: random.Random(point).randrange(1, len(content))])
+            content = b"".join(parts)
+            os.write(file, content[: random.Random(point).randrange(1, len(content))])
             die()
-        return write(file, content)
+        return os.writev(file, parts)
 
-    segments.os = type("os", (), {**vars(os), "write": staticmethod(torn)})  # type: ignore[assignment]
+    segments.os = type("os", (), {**vars(os), "writev": staticmethod(torn)})  # type: ignore[assignment]
 
 
 def deaths(mode: str, number: int) -> list[Callable[[str, Path], None]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -27,21 +27,23 @@ def _ingest(data: Path, file: Path) -> int:
         return pipeline.ingest_paths([str(file)]).accepted
 
 
-os_write = os.write
+def _write_few(file: int, parts: Sequence[bytes]) -> int:
+    """Ten bytes, as on a disk that fills up."""
+    return os.write(file, b"".join(parts)[:10])
 
 
 def _fails(error: int) -> Callable[..., int]:
-    """A system call that fails; a write takes ten bytes before, as on a disk that fills up."""
-    calls = 0
+    """A system call that fails."""
 
     def fail(file: int, content: bytes = b"") -> int:
-        nonlocal calls
-        calls += 1
-        if calls == 1 and content:
-            return os_write(file, content[:10])
         raise OSError(error, os.strerror(error))
 
     return fail
+
+
+def _os(**calls: Callable[..., object]) -> object:
+    """The module `os` with other calls."""
+    return type("os", (), {name: staticmethod(it) if callable(it) else it for name, it in (vars(os) | calls).items()})
 
 
 def _fails_at_once(file: int, size: int) -> None:
@@ -68,7 +70,8 @@ def test_the_ledger_cannot_be_written(
     with Pipeline(data) as pipeline:
         assert pipeline.connection is not None
         with monkeypatch.context() as patch:
-            patch.setattr(f"ingest.ledger.segments.os.{call}", _fails(error))
+            before = {"writev": _write_few} if call == "write" else {}
+            patch.setattr("ingest.ledger.segments.os", _os(**before, **{call: _fails(error)}))
             with pytest.raises(DiskError, match=message) as raised:
                 pipeline.ingest_paths([str(file)])
             assert "\n" not in str(raised.value)
@@ -84,8 +87,8 @@ def test_a_write_cut_short_that_cannot_be_undone(file: Path, tmp_path: Path, mon
     with Pipeline(data) as pipeline:
         assert pipeline.connection is not None
         with monkeypatch.context() as patch:
-            patch.setattr("ingest.ledger.segments.os.write", _fails(errno.ENOSPC))
-            patch.setattr("ingest.ledger.segments.os.ftruncate", _fails_at_once)
+            broken = _os(writev=_write_few, write=_fails(errno.ENOSPC), ftruncate=_fails_at_once)
+            patch.setattr("ingest.ledger.segments.os", broken)
             with pytest.raises(DiskError):
                 pipeline.ingest_paths([str(file)])
     assert (data / "ledger" / "00000001.ndjson").stat().st_size == 10
@@ -94,7 +97,8 @@ def test_a_write_cut_short_that_cannot_be_undone(file: Path, tmp_path: Path, mon
 
 
 def test_a_write_in_pieces_is_one_chunk(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.ledger.segments.os.write", lambda handle, content: os_write(handle, content[:100]))
+    pieces = _os(writev=_write_few, write=lambda handle, content: os.write(handle, content[:100]))
+    monkeypatch.setattr("ingest.ledger.segments.os", pieces)
     assert _ingest(tmp_path / "data", file) == 2
     assert verify(tmp_path / "data").consistent
 

@@ -71,6 +71,21 @@ def test_a_shuffled_file_does_not_accuse_itself(ingest: Ingest, data: Path, tmp_
     assert_same_from_the_ledger(data)
 
 
+@pytest.mark.parametrize("turned", [False, True], ids=["one first", "other first"])
+def test_how_far_a_source_has_come_is_not_a_matter_of_who_sent_an_event_first(
+    turned: bool, ingest: Ingest, data: Path, tmp_path: Path
+) -> None:
+    """What both sent counts for both; a line in conflict with another shows no time, nor does a rejected one."""
+    one = _write(tmp_path / "one.jsonl", _at("a", 1), _at("both", 5), b'{"ts": "2027-01-01T00:00:00Z"}')
+    other = _write(tmp_path / "other.jsonl", _at("b", 2), _at("both", 5), _at("b", 9))
+    for path in (other, one) if turned else (one, other):
+        ingest(path)
+    assert query(data, "SELECT source, max_ts FROM sources ORDER BY source") == [
+        (str(path), query(data, "SELECT ts FROM events WHERE event_id = 'both'")[0][0]) for path in (one, other)
+    ]
+    assert_same_from_the_ledger(data)
+
+
 def test_a_file_that_grew_is_held_against_what_it_was(
     ingest: Ingest, data: Path, tmp_path: Path, small_chunks: None
 ) -> None:
