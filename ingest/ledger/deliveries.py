@@ -37,8 +37,8 @@ def _floor(chunk: Chunk, highest: Any, before: datetime | None) -> Any:
 
 
 def source_row(chunk: Chunk, accounting: Accounting, max_ts: datetime | None, old: SourceRow) -> SourceRow:
-    """The row of `sources` after this chunk, which shows `max_ts` as its highest time; `old` is the one that it replaces,
-    empty when there is none."""
+    """The row of `sources` after this chunk, whose highest time is `max_ts`; `old` is the one that it replaces, empty
+    when there is none."""
     received = naive(chunk.received_at)
     heard = received if chunk.lines else old.get("last_received_at", received)
     times = [time for time in (old.get("max_ts"), max_ts) if time is not None]

@@ -148,8 +148,8 @@ def _sort_out(validated: Validated, chunk: Chunk, events: pl.DataFrame, conflict
 
 
 def _highest(validated: Validated, conflicts: Sequence[Conflict]) -> Any:
-    """The highest time that a chunk shows. Repeats count: which of two sources sent an event first is chance, and how far
-    either of them has come must not depend on it."""
+    """The highest time that a chunk shows. Repeats count: which of two sources sent an event first is chance, and how
+    far either of them has come must not depend on it."""
     seen = validated.accepted.select("seq", "ts")
     if conflicts:
         seen = seen.filter(~pl.col("seq").is_in([conflict.seq for conflict in conflicts]))
