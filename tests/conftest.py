@@ -5,9 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)  # a busy machine is no fault
+settings.load_profile("untimed")
 
 HERE = Path(__file__).parent
 LONGEST = (
+    "ingest/columnar/test_doubles.py", "ingest/columnar/test_soundness.py",
+    "ingest/columnar/test_soundness_received.py",
     "golden/test_golden.py", "gatewatch/test_verification.py", "laws/test_incremental.py", "laws/test_truth.py",
     "transforms/test_backtest.py", "e2e/test_overview.py", "gatewatch/test_tampering.py", "gatewatch/test_bad_input.py",
     "laws/test_sql_agrees.py", "laws/test_strategies.py", "laws/test_order_free.py", "transforms/test_time.py",
