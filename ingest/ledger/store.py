@@ -19,7 +19,15 @@ import duckdb
 from ingest.accounting import Accounting
 from ingest.errors import StoreError
 from ingest.ledger.chunks import Place
-from ingest.ledger.database import REBUILD, attach, check_version, create_database, open_database, store_error
+from ingest.ledger.database import (
+    REBUILD,
+    ROW_GROUP_ROWS,
+    attach,
+    check_version,
+    create_database,
+    open_database,
+    store_error,
+)
 from ingest.ledger.deliveries import SourceRow
 from ingest.ledger.known import KnownEvents
 from ingest.ledger.rows import FIRST, accepted_of, rows_of
@@ -29,8 +37,9 @@ from ingest.lines import Position, Source
 from ingest.parts import in_parts
 from ingest.validate import Validated
 
-PART_ROWS = 24_576
-"""Half of the largest commit: on two cores a commit is inserted in three fifths of the time."""
+PART_ROWS = ROW_GROUP_ROWS
+"""Parts are inserted side by side. Of one and a half row groups each, what is over has to be put together again, which
+takes half as long again."""
 
 REATTACH_EVENTS = 500_000
 """After so many events the database is closed and opened again, which takes a hundredth of the time of their insert:
