@@ -64,6 +64,7 @@ class Service:
         self._last_error = ""
         self._in_chores = self._failed_in_chores = False
         self._quiet_rounds = 0
+        self._missing: dict[str, list[str]] = {}
         now = report.clock.monotonic()
         self._tick_due = now + intervals.tick
         self._look_due = self._reachable = now
@@ -119,6 +120,8 @@ class Service:
         if not self._fleet.is_open:
             self._open()
         is_quiet = not self._under_way
+        # Before the round, not after it: what came meanwhile, even while the chores ran, is for the next one to take.
+        self._missing = self._away() if self._once else {}
         received = [] if self._is_ending else self._fleet.gather(self._wait(), clock, self._orders.stop.is_set)
         if self._under_way and (self._is_ending or self._engine.settled):
             self._settle()
@@ -217,11 +220,14 @@ class Service:
         """Whether `once` has read everything; a source that is away is waited for, but not for ever."""
         if not self._once or self._writing.tries:
             return False
-        now, away = self._report.clock.monotonic(), self._away()
-        if not away:
+        now = self._report.clock.monotonic()
+        if not self._missing:
             self._reachable = now
             return self._quiet_rounds >= QUIET_ROUNDS
-        patience = max(ONCE_PATIENCE_SECONDS[member.unit] for member in self._fleet.running if member.label in away)
+        patience = max(
+            (ONCE_PATIENCE_SECONDS[member.unit] for member in self._fleet.running if member.label in self._missing),
+            default=0.0,
+        )
         return self._quiet_rounds >= QUIET_ROUNDS and now - self._reachable >= patience
 
     def _away(self) -> dict[str, list[str]]:

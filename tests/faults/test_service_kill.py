@@ -155,7 +155,7 @@ def test_killed_at_random_moments(topic: bool, tmp_path: Path, request: pytest.F
     written = _expected(folder, topic, broker)
     law = "SELECT sum(lines), sum(accepted), sum(duplicate), sum(quarantined), sum(blank) FROM batches"
     ((lines, accepted, duplicate, quarantined, blank),) = query(data, law)
-    assert lines == written.total()
+    assert lines == written.total(), query(data, "SELECT source, sum(lines) FROM batches GROUP BY source ORDER BY 1")
     assert lines == accepted + duplicate + quarantined + blank
     report, unrecorded = verify_and_record(data)
     assert (report.problems, report.left_out, unrecorded) == ([], [], None)

@@ -16,7 +16,7 @@ from ingest.lines import Received, Source
 from ingest.pipeline import Pipeline
 from schemas.errors import PolicyError
 from tests.gatewatch.desk import Desk
-from tests.support.live import Abort, Away, Call, Lines, Pause
+from tests.support.live import Abort, Ahead, Away, Call, Lines, Pause
 from transforms.errors import OwnRuleError, PublishError
 
 FULL = DiskError("no space left while writing ledger/00000001.ndjson: free some space, then run again")
@@ -431,6 +431,14 @@ def test_once_does_not_take_a_broker_that_is_slow_for_an_empty_one() -> None:
     """No trouble yet, nothing yet, and messages that wait."""
     desk = Desk({"a": [Pause(20), Lines([b"1"])]}, once=True, unit="messages").run()
     assert desk.engine.stored == [b"1"]
+
+
+def test_once_takes_what_came_while_it_judged() -> None:
+    """A source reads ahead in its own thread: after a long chore nothing waits at the broker, and yet not all is here."""
+    desk = Desk({"a": [Lines([b"1"]), Ahead(5.0), Lines([b"2"])]}, once=True, unit="messages")
+    desk.engine.takes["publish"] = 10.0
+    desk.run()
+    assert desk.engine.stored == [b"1", b"2"]
 
 
 def test_once_says_what_could_not_be_read() -> None:

@@ -49,6 +49,13 @@ class Pause:
 
 
 @dataclass(frozen=True)
+class Ahead:
+    """So many seconds in which nothing comes; then what follows was read ahead, and nothing waits outside any more."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Away:
     """So many seconds in which the source says that it is in trouble; `faults` says what about, when that is a part."""
 
@@ -71,7 +78,7 @@ class Call:
     what: Callable[[], None]
 
 
-Step = Lines | Pause | Away | Abort | Call
+Step = Lines | Pause | Ahead | Away | Abort | Call
 
 
 @dataclass
@@ -117,7 +124,7 @@ class ScriptedSource:
         self.clock.wait(wait)
         return []
 
-    def _passes(self, step: Pause | Away, wait: float) -> bool:
+    def _passes(self, step: Pause | Ahead | Away, wait: float) -> bool:
         """Whether the step is over; otherwise `wait` has passed."""
         if self.until is None:
             self.until = self.clock.monotonic() + step.seconds
@@ -149,7 +156,10 @@ class ScriptedSource:
             self.events.append(f"kept {max(steps)}")
 
     def lag(self) -> dict[str, int]:
-        return {self.name: sum(isinstance(step, Lines) for step in self.script[self.at :])}
+        left = self.script[self.at :]
+        if left and isinstance(left[0], Ahead) and self.until is not None and self.clock.monotonic() >= self.until:
+            left = []
+        return {self.name: sum(isinstance(step, Lines) for step in left)}
 
     def close(self) -> None:
         self.events.append("closed")
