@@ -434,7 +434,7 @@ def test_once_does_not_take_a_broker_that_is_slow_for_an_empty_one() -> None:
 
 
 def test_once_takes_what_came_while_it_judged() -> None:
-    """A source reads ahead in its own thread: after a long chore nothing waits at the broker, and yet not all is here."""
+    """A source reads ahead in its own thread: after a long chore nothing waits at the broker, yet not all is here."""
     desk = Desk({"a": [Lines([b"1"]), Ahead(5.0), Lines([b"2"])]}, once=True, unit="messages")
     desk.engine.takes["publish"] = 10.0
     desk.run()
