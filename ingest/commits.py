@@ -28,14 +28,20 @@ class Gathered:
     received: list[Received] = field(default_factory=list)
     positions: dict[str, Position] = field(default_factory=dict)
     clock: Callable[[], float] = time.monotonic
+    size: int = 0
+    """Bytes of their lines."""
     _lines: int = 0
-    _bytes: int = 0
     _since: float = 0.0
 
     def has_room(self, more: Received) -> bool:
         """Whether a chunk fits into the same commit; into an empty one it always does."""
-        lines, size = self._lines + len(more.lines), self._bytes + more.size
+        lines, size = self._lines + len(more.lines), self.size + more.size
         return not self.received or (lines <= MAX_COMMIT_LINES and size <= MAX_COMMIT_BYTES)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is as large as a commit may be."""
+        return self._lines >= MAX_COMMIT_LINES or self.size >= MAX_COMMIT_BYTES
 
     def add(self, received: Received) -> None:
         """Let a chunk wait with the others."""
@@ -44,7 +50,7 @@ class Gathered:
         self.received.append(received)
         self.positions.update(received.positions)
         self._lines += len(received.lines)
-        self._bytes += received.size
+        self.size += received.size
 
     @property
     def is_due(self) -> bool:
@@ -54,7 +60,7 @@ class Gathered:
     def take(self) -> list[Received]:
         """What waited; now nothing does."""
         taken, self.received, self.positions = self.received, [], {}
-        self._lines = self._bytes = 0
+        self._lines = self.size = 0
         return taken
 
 

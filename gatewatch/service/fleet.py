@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gatewatch.service.clock import Clock
+from ingest.commits import Gathered
 from ingest.errors import SourceError
-from ingest.lines import MAX_COMMIT_BYTES, MAX_COMMIT_LINES, MAX_COMMIT_SECONDS, Received
+from ingest.lines import MAX_COMMIT_SECONDS, Received
 from ingest.sources.jsonl import Positions
 from ingest.sources.live import LiveSource
 from ingest.sources.tail.state import Claims
@@ -41,6 +42,7 @@ class Fleet:
         self.members = list(members)
         self.is_open = False
         self._gave_up = gave_up
+        self._held: list[Received] = []
         self._next = 0
 
     @property
@@ -61,28 +63,37 @@ class Fleet:
     def gather(self, wait: float, clock: Clock, stopping: Callable[[], bool]) -> list[Received]:
         """What one commit is made of; waits up to `wait` seconds for the first of it, and returns [] when nothing came.
 
-        May exceed the largest commit by what one poll brings, which the pipeline then commits in two.
+        What does not fit into it any more is the first of the next one: two commits of which the second is small take
+        longer than two that are full.
         """
-        received: list[Received] = []
-        size = lines = 0
-        ends = 0.0
+        gathered = Gathered()
+        ends = clock.monotonic() + MAX_COMMIT_SECONDS
+        new, self._held = self._held, []
+        if not self._fill(gathered, new):
+            return gathered.take()
         while True:
-            before = size
+            before = gathered.size
             running = self._in_turn()
             for member in running:
-                new = self._poll(member, 0.0 if received else wait / len(running))
-                if new and not received:
+                new = self._poll(member, 0.0 if gathered.received else wait / len(running))
+                if new and not gathered.received:
                     ends = clock.monotonic() + MAX_COMMIT_SECONDS
-                received += new
-                size += sum(one.size for one in new)
-                lines += sum(len(one.lines) for one in new)
-                if stopping() or size >= MAX_COMMIT_BYTES or lines >= MAX_COMMIT_LINES:
-                    return received
+                if not self._fill(gathered, new) or stopping():
+                    return gathered.take()
             left = ends - clock.monotonic()
-            if not received or left <= 0:
-                return received
-            if size - before < LITTLE_BYTES:
+            if not gathered.received or left <= 0:
+                return gathered.take()
+            if gathered.size - before < LITTLE_BYTES:
                 clock.wait(min(PAUSE_SECONDS, left))
+
+    def _fill(self, gathered: Gathered, new: list[Received]) -> bool:
+        """Add what fits; whether more would. What does not fit is held back."""
+        for number, one in enumerate(new):
+            if not gathered.has_room(one):
+                self._held = new[number:]
+                return False
+            gathered.add(one)
+        return not gathered.is_full
 
     def _in_turn(self) -> list[Member]:
         """The running sources, another one first each time, so that none is always served last."""
@@ -137,6 +148,7 @@ class Fleet:
     def close(self) -> None:
         """Give everything back; `open` makes the sources anew."""
         self.is_open = False
+        self._held = []
         for member in self.members:
             self._close(member)
 

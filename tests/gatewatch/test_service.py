@@ -57,14 +57,33 @@ def test_a_trickle_is_gathered_for_half_a_second() -> None:
 
 
 def test_a_commit_is_full_at_49_152_lines() -> None:
-    """Three polls of 20,000 lines: the third fills it (the pipeline cuts what is over), whatever is there still."""
-    desk = desk_of([Lines([b"x"] * 20_000) for _ in range(6)]).run()
-    assert [len(commit) for commit in desk.engine.commits] == [3, 3]
+    """Of polls of 20,000 lines two fit; the third, polled already, is the first of the next commit."""
+    desk = desk_of([Lines([b"x"] * 20_000) for _ in range(5)] + [Lines([b"x"] * 9_152)]).run()
+    assert [[len(one.lines) for one in commit] for commit in desk.engine.commits] == [
+        [20_000, 20_000],
+        [20_000, 20_000],
+        [20_000, 9_152],
+    ]
+
+
+def test_what_did_not_fit_is_kept_when_its_source_cannot_go_on() -> None:
+    desk = desk_of([*(Lines([b"%d" % poll] * 20_000) for poll in range(3)), Abort("lost")])
+    with pytest.raises(OperationError, match="no source is left: jsonl:a: lost"):
+        desk.run()
+    assert desk.engine.stored == [b"0"] * 20_000 + [b"1"] * 20_000 + [b"2"] * 20_000
+
+
+def test_what_did_not_fit_is_read_again_after_a_failed_commit() -> None:
+    """What was held back is dropped with everything else that was polled: sources begin again where the store says."""
+    desk = desk_of([Lines([b"%d" % poll] * 20_000) for poll in range(5)])
+    desk.engine.faults["commit"] = [DiskError("no space left")]
+    desk.run()
+    assert desk.engine.stored == [b"%d" % poll for poll in range(5) for _ in range(20_000)]
 
 
 def test_a_commit_is_full_at_64_mib() -> None:
-    """Four polls of 16 MiB each."""
-    much = bytes(16 << 20)
+    """Four polls of 16 MiB each, newlines included."""
+    much = bytes((16 << 20) - 1)
     desk = desk_of([Lines([much]) for _ in range(8)]).run()
     assert [len(commit) for commit in desk.engine.commits] == [4, 4]
 
