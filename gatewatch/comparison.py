@@ -13,7 +13,7 @@ import duckdb
 from ingest.ledger.merkle import Frontier
 from ingest.verify import attach, foreign_objects
 from transforms.compute import NOT_PUBLIC
-from transforms.publish import public_tables
+from transforms.publish import KPI_FACTS, KPI_FACTS_SQL, public_tables
 from transforms.views import views
 
 _NOT_REPLAYED = frozenset({"finding_history", "verifications"})
@@ -89,8 +89,11 @@ def _snapshot(con: duckdb.DuckDBPyConnection, *, older: bool) -> Iterator[str]:
         if mine != its:
             yield f"{name}: it was not judged by the policy and own rules that the work database was judged by"
             return
-    for table in sorted(set(public_tables()) - {"finding_history"}):
+    for table in sorted(set(public_tables()) - {"finding_history", KPI_FACTS}):
         yield from _differences(con, "kept_snapshot", name, table)
+    con.execute(f'CREATE OR REPLACE TEMP VIEW "{KPI_FACTS}_of_ours" AS {KPI_FACTS_SQL}')
+    yield from _differences(con, "kept_snapshot", name, KPI_FACTS, "temp", f"{KPI_FACTS}_of_ours")
+    con.execute(f'DROP VIEW temp."{KPI_FACTS}_of_ours"')
     rows: int | None = None
     if older and _columns(con, "kept_snapshot", "finding_history"):
         ((rows,),) = con.execute("SELECT count(*) FROM kept_snapshot.finding_history").fetchall()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,6 +16,8 @@ KPI_ORDER = (
     "gate_reliability", "under_scoping", "over_scoping",
 )  # fmt: skip
 """The order of the manager's table: numbers that can be gamed stand beside the one that shows it."""
+
+_PLACES = {kpi: place for place, kpi in enumerate(KPI_ORDER)}
 
 _COUNTS = ("kb_gaps_filed", "kb_gaps_closed")
 _AVERAGES = ("cost_per_resolution", "csat")
@@ -41,6 +43,27 @@ FROM closed
 WHERE segment IS NOT NULL
 GROUP BY segment
 """
+
+
+_CHOSEN = """
+    (len($tenants) = 0 OR list_contains($tenants, coalesce(tenant, '')))
+    AND (len($intents) = 0 OR list_contains($intents, intent))
+"""
+
+_CHOSEN_SUMS = f"""
+SELECT 'chosen', kpi, (sum(numerator) FILTER (WHERE counted))::DOUBLE, sum(denominator) FILTER (WHERE counted),
+    coalesce(sum(covered) FILTER (WHERE counted), 0)::BIGINT, sum(eligible)::BIGINT
+FROM kpi_facts
+WHERE kpi <> 'handling_time' AND "day" >= $start AND "day" < $end AND {_CHOSEN}
+GROUP BY kpi
+"""  # noqa: S608 - our own text
+
+_CHOSEN_TIMES = f"""
+SELECT 'chosen', quantile_disc(minutes, 0.5), quantile_disc(minutes, 0.9), count(minutes), count(*)
+FROM kpi_facts
+WHERE kpi = 'handling_time' AND "day" >= $start AND "day" < $end AND {_CHOSEN}
+HAVING count(*) > 0
+"""  # noqa: S608 - our own text
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +109,43 @@ def period_kpis(
     """
     now = _period(con, start, end, by)
     before = {(row.segment, row.kpi): row.value for row in _period(con, start - (end - start), start, by)}
-    rows = [
-        PeriodKpi(
-            **{**{name: getattr(row, name) for name in row.__slots__}, "prior": before.get((row.segment, row.kpi))}
-        )
-        for row in now
-    ]
-    order = {kpi: index for index, kpi in enumerate(KPI_ORDER)}
-    return sorted(rows, key=lambda row: (row.segment != "all", row.segment, order.get(row.kpi, len(order)), row.kpi))
+    rows = [replace(row, prior=before.get((row.segment, row.kpi))) for row in now]
+    places = _PLACES
+    return sorted(rows, key=lambda row: (row.segment != "all", row.segment, places.get(row.kpi, len(places)), row.kpi))
 
 
 def _period(con: duckdb.DuckDBPyConnection, start: datetime, end: datetime, by: str | None) -> list[PeriodKpi]:
     parameters = {"start": start, "end": end, "by": f"{by}:" if by else "all"}
-    found = [_ratio(row) for row in con.execute(_SUMS, parameters).fetchall() if not row[1].startswith("aht_")]
-    for segment, median, p90, known, total in con.execute(_TIMES, parameters).fetchall():
+    return _kpis(con.execute(_SUMS, parameters).fetchall(), con.execute(_TIMES, parameters).fetchall())
+
+
+def chosen_kpis(
+    con: duckdb.DuckDBPyConnection,
+    start: datetime,
+    end: datetime,
+    *,
+    tenants: Sequence[str] = (),
+    intents: Sequence[str] = (),
+) -> list[PeriodKpi]:
+    """The KPI table for days in [start, end) of some tenants (``""``: of none) and intents together; empty: of all.
+
+    Of a published snapshot, whose `kpi_facts` it reads. `prior` as in `period_kpis`; the segment is ``chosen``.
+    """
+
+    def over(start: datetime, end: datetime) -> list[PeriodKpi]:
+        parameters = {"start": start, "end": end, "tenants": list(tenants), "intents": list(intents)}
+        return _kpis(
+            con.execute(_CHOSEN_SUMS, parameters).fetchall(), con.execute(_CHOSEN_TIMES, parameters).fetchall()
+        )
+
+    before = {row.kpi: row.value for row in over(start - (end - start), start)}
+    rows = [replace(row, prior=before.get(row.kpi)) for row in over(start, end)]
+    return sorted(rows, key=lambda row: (_PLACES.get(row.kpi, len(_PLACES)), row.kpi))
+
+
+def _kpis(sums: Sequence[Sequence[Any]], times: Sequence[Sequence[Any]]) -> list[PeriodKpi]:
+    found = [_ratio(row) for row in sums if not row[1].startswith("aht_")]
+    for segment, median, p90, known, total in times:
         for kpi, value in (("aht_proxy_median", median), ("aht_proxy_p90", p90)):
             note = "unknown: no data" if not known else "proxy; n < 30" if known < 30 else "proxy"
             found.append(

@@ -9,12 +9,14 @@ import contextlib
 import os
 import re
 import shutil
+import time
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -31,7 +33,18 @@ from transforms.errors import PublishError
 from transforms.views import views
 
 KEPT = 2
-"""How many snapshots stay on disk: the newest, and the one that a reader may just have resolved."""
+"""How many snapshots stay on disk at least: the newest, and the one before it."""
+
+KPI_FACTS = "kpi_facts"
+KPI_FACTS_SQL = """
+SELECT f.* EXCLUDE (tenant_key, from_us, group_no), nullif(f.tenant_key, '') AS tenant,
+    coalesce(f.from_us <= (SELECT max(as_of_us) FROM clock), TRUE) AS counted
+FROM fct_kpis AS f
+"""
+"""The published rows behind the KPIs, and what they are made of."""
+
+OPENING_SECONDS = 15.0
+"""How long a superseded snapshot stays at least: a reader may have resolved the link and not opened the file yet."""
 
 _VERSIONED = re.compile(r"gatewatch-(\d+)\.duckdb")
 
@@ -52,6 +65,7 @@ def public_tables() -> dict[str, str]:
     found = {relation.name: relation.grain for relation in relations() if relation.public}
     found |= {name: f"One row is {table.grain}." for name, table in policy_tables(_NO_POLICY).items()}
     return found | {
+        "kpi_facts": "One row is what one run, score, answer, route or gate adds to one KPI of one UTC day.",
         "events": "One row is one accepted event; columns that a kind does not have are NULL. Times are UTC.",
         "findings": "One row is one finding that holds now: one rule and one subject.",
         "finding_history": "One row is one change of one finding: when we noticed, and why. Not replayed.",
@@ -112,7 +126,7 @@ def publish(con: duckdb.DuckDBPyConnection, work: Path, data: Path, about: About
         fsync_path(folder)
         _point(data / "gatewatch.duckdb", Path("published") / target.name)
         fsync_path(data)
-        for _, old in sorted(_versions(folder))[:-KEPT]:
+        for old in _superseded(folder):
             old.unlink()
     except PublishError:
         draft.unlink(missing_ok=True)
@@ -136,6 +150,17 @@ def _refuse_foreign(draft: Path, work: Path) -> None:
             f"{work} holds a {foreign[0]}, which is none of ours and may have falsified its tables: nothing was "
             "published; make it again with `gatewatch rebuild`"
         )
+
+
+def _superseded(folder: Path) -> list[Path]:
+    """The snapshots that nobody is about to open any more; whoever holds one open keeps it."""
+    versions = [path for _, path in sorted(_versions(folder))]
+    now = time.time()
+    return [
+        old
+        for old, newer in pairwise(versions[: len(versions) - KEPT + 1])
+        if now - newer.stat().st_mtime >= OPENING_SECONDS
+    ]
 
 
 def _versions(folder: Path) -> list[tuple[int, Path]]:
@@ -162,6 +187,7 @@ def _prepare(draft: Path, number: int, about: About) -> None:
                 $number::BIGINT AS snapshot, $published_at::TIMESTAMP AS published_at,
                 (SELECT min(ts) FROM events) AS first_event_ts, (SELECT max(ts) FROM events) AS last_event_ts,
                 (SELECT max(received_at) FROM batches WHERE lines > 0) AS last_received_at,
+                (SELECT epoch($published_at::TIMESTAMP - max(ts)) FROM events) AS lag_seconds,
                 (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM quarantine) AS quarantined,
                 (SELECT name FROM policy_about) AS policy, (SELECT version FROM policy_about) AS policy_version,
                 (SELECT digest FROM policy_about) AS policy_digest, $schema_version::BIGINT AS schema_version,
@@ -193,6 +219,7 @@ def _settle(con: duckdb.DuckDBPyConnection, public: Mapping[str, str]) -> None:
             con.execute(f'ALTER TABLE "settled" RENAME TO "{relation.name}"')
     for (name,) in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
         con.execute(f"DROP VIEW {_quoted(name)}")
+    _publish_facts(con)
     there = con.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
     for name in sorted({row[0] for row in there} - set(public)):
         con.execute(f"DROP TABLE {_quoted(name)}")
@@ -200,6 +227,19 @@ def _settle(con: duckdb.DuckDBPyConnection, public: Mapping[str, str]) -> None:
         "SELECT table_name FROM duckdb_columns() WHERE column_name = $name AND NOT internal", {"name": NOT_PUBLIC}
     ).fetchall():
         con.execute(f'ALTER TABLE "{name}" DROP COLUMN {NOT_PUBLIC}')
+
+
+def _publish_facts(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the private facts of the KPIs what `KPI_FACTS_SQL` says, without copying them."""
+    ((as_of_us,),) = con.execute("SELECT coalesce(max(as_of_us), 0)::BIGINT FROM clock").fetchall()
+    for change in (
+        f"RENAME TO {KPI_FACTS}",
+        "ALTER tenant_key TYPE VARCHAR USING nullif(tenant_key, '')",
+        "RENAME tenant_key TO tenant",
+        f"ALTER from_us TYPE BOOLEAN USING coalesce(from_us <= {as_of_us:d}, true)",
+        "RENAME from_us TO counted",
+    ):
+        con.execute(f"ALTER TABLE {'fct_kpis' if change.startswith('RENAME TO') else KPI_FACTS} {change}")
 
 
 def _comment(con: duckdb.DuckDBPyConnection, what: str, name: str, text: str) -> None:

@@ -121,13 +121,27 @@ def test_the_link_is_relative_and_the_number_goes_up(desk: Desk, tmp_path: Path)
         assert con.execute("SELECT snapshot FROM about").fetchall() == [(numbers[1],)]
 
 
+def _age(desk: Desk) -> None:
+    """A minute passes."""
+    for name in desk.versions():
+        path = desk.folder / name
+        then = path.stat().st_mtime - 60
+        os.utime(path, (then, then))
+
+
 def test_old_snapshots_go_and_a_reader_of_one_is_not_disturbed(desk: Desk) -> None:
     """An analyst may keep a shell open all day: the file under it is gone from the folder, its rows are not."""
     with duckdb.connect(str(desk.publish()), read_only=True) as reader:
         (number,) = reader.execute("SELECT snapshot FROM about").fetchall()[0]
         # Nothing of `findings` has been read so far, so this is no cache.
-        second, third = desk.publish(), desk.publish()
-        assert desk.versions() == sorted([second.name, third.name])
+        second = desk.publish()
+        _age(desk)
+        third, fourth = desk.publish(), desk.publish()
+        # The second one was the newest until a moment ago: somebody may be about to open it.
+        assert desk.versions() == sorted([second.name, third.name, fourth.name])
+        _age(desk)
+        fifth = desk.publish()
+        assert desk.versions() == sorted([fourth.name, fifth.name])
         assert reader.execute("SELECT count(*) > 0 FROM findings").fetchall() == [(True,)]
         assert reader.execute("SELECT snapshot FROM about").fetchall() == [(number,)]
 
