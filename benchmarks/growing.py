@@ -14,8 +14,8 @@ import duckdb
 
 from benchmarks.histories import Weeks
 from benchmarks.measuring import Times, timed
-from dashboard import queries
-from dashboard.view import View
+from dashboard.queries import findings
+from dashboard.queries.base import Scope
 from gatewatch.work import judge, publish_snapshot
 from ingest.pipeline import Pipeline
 from sample_data import policy_path
@@ -141,4 +141,4 @@ def chunk_lines(con: duckdb.DuckDBPyConnection, number: int) -> bytes:
 def _query(snapshot: Path) -> None:
     """What the front page asks first: the open findings, worst first."""
     with duckdb.connect(str(snapshot), read_only=True) as con:
-        queries.open_findings(con, View(), 50)
+        findings.open_findings(con, Scope(), 50)

@@ -11,10 +11,12 @@ import duckdb
 import polars as pl
 import streamlit as st
 
-from dashboard import queries, states
+from dashboard import states
 from dashboard.narrate import Row, tell
 from dashboard.numbers import moment, plural
+from dashboard.queries import findings as queries
 from dashboard.text import plain, show
+from dashboard.timeline import clock, line
 
 MOST_EVENTS = 300
 """Events of one timeline: more than any run has, and no page gets slow from it."""
@@ -143,17 +145,12 @@ def _summary(shown: int, wanted: int, others: int, others_shown: int) -> str:
     return text
 
 
-def _clock(row: Row) -> str:
-    ts = row["ts"]
-    return f"{ts.day} {ts:%b} {ts:%H:%M:%S}.{ts.microsecond // 1000:03d}"
-
-
 def _evidence(row: Row, nth: int, of: int) -> None:
     told = tell(row)
     with st.container(key=f"event-{nth}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.badge(f"evidence {nth} of {of}", color="primary")
-            st.caption(f"{_clock(row)} · {told.kind}", width="content")
+            st.caption(f"{clock(row)} · {told.kind}", width="content")
             with st.container(key=f"id-{nth}", width="content"):
                 show(row["event_id"], limit=200)
         who = f"{plain(told.who, 80)}: " if told.who else ""
@@ -161,16 +158,10 @@ def _evidence(row: Row, nth: int, of: int) -> None:
 
 
 def _muted(rows: Sequence[Mapping[str, Any]], number: int) -> None:
-    lines = "\n".join(_muted_line(row) for row in rows)
+    lines = "\n".join(line(row) for row in rows)
     with st.container(key=f"others-{number}"):
         if len(rows) < FOLDED_FROM:
             st.text(lines)
             return
-        with st.expander(f"{plural(len(rows), 'other event')}, {_clock(rows[0])} to {_clock(rows[-1])}"):
+        with st.expander(f"{plural(len(rows), 'other event')}, {clock(rows[0])} to {clock(rows[-1])}"):
             st.text(lines)
-
-
-def _muted_line(row: Row) -> str:
-    told = tell(row)
-    who = f"{plain(told.who, 60)}: " if told.who else ""
-    return f"{_clock(row)}  {told.kind}  {who}{plain(told.what, 200)}"

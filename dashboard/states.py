@@ -57,7 +57,7 @@ def no_findings(pending: int) -> None:
     """Nothing is open."""
     wait = f" {pending:,} still wait for evidence that may arrive late." if pending else ""
     st.success(
-        f"No open findings: every rule holds for the events of this snapshot.{wait}", icon=":material/check_circle:"
+        f"No open findings in this period: every rule holds for its events.{wait}", icon=":material/check_circle:"
     )
 
 
@@ -67,6 +67,17 @@ def filtered_to_nothing(open_findings: int) -> None:
         f"No open finding passes these filters; without them there are {open_findings:,}.",
         icon=":material/filter_alt_off:",
     )
+
+
+def nothing_here(what: str, filtered: bool) -> None:
+    """Nothing of what the page is about lies in its scope; `what` says so in a few words of our own."""
+    more = " with these filters: take one away, or choose a longer period." if filtered else ": choose a longer period."
+    st.info(f"{what} in this period{more}", icon=":material/filter_alt_off:")
+
+
+def good(sentence: str) -> None:
+    """Nothing is wrong."""
+    st.success(sentence, icon=":material/check_circle:")
 
 
 def gone(finding: str) -> None:

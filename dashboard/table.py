@@ -1,71 +1,37 @@
-"""The table of open findings: filters and selection live in the address of the page."""
+"""The table of open findings; which one is opened lives in the address of the page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
 
-import duckdb
 import polars as pl
 import streamlit as st
 
-from dashboard import queries, states
+from dashboard import address, figures
 from dashboard.charts import SEVERITY_COLOURS
-from dashboard.text import plain, plain_frame
-from dashboard.view import FIELDS, View
+from dashboard.numbers import plural
+from dashboard.page import Page
+from dashboard.queries import findings as queries
+from dashboard.text import plain_frame
+from dashboard.view import View
 
 MOST_ROWS = 1_000
 """More rows are of no use to a reader; filters reach the rest."""
 
 _TABLE = "findings-table"
-_LABELS = {"severity": "Severity", "rule": "Rule", "tenant": "Tenant"}
 
 
-def findings_table(
-    con: duckdb.DuckDBPyConnection, choices: pl.DataFrame, view: View, open_findings: int, pending: int
-) -> None:
-    """Draw the filters and the table; `choices` as from `queries.filter_choices`, the two numbers for the sentences."""
-    _filters(choices, view)
-    found = queries.open_findings(con, view, MOST_ROWS)
-    if found.is_empty():
-        states.filtered_to_nothing(open_findings)
-        return
-    _rows(found, view)
+def findings_table(page: Page, everything: int, pending: int) -> None:
+    """Draw the open findings of the page's scope, of which there are some; for the sentence, how many are open without
+    filters, and how many are pending."""
+    found = page.ask(queries.open_findings, page.scope, MOST_ROWS)
+    _rows(found, page.view)
     matching = found["matching"][0]
     shown = f"The first {found.height:,} of {matching:,}: filter to reach the rest. " if matching > found.height else ""
-    of = f"{matching:,} of {open_findings:,} open findings. " if view.filtered else f"{open_findings:,} open findings. "
+    of = f"{matching:,} of {everything:,} open findings. " if matching < everything else ""
     waiting = f"{pending:,} more are pending: late evidence may still clear them. " if pending else ""
-    st.caption(f"{shown or of}{waiting}Tick a row to see what happened.")
-
-
-def _filters(choices: pl.DataFrame, view: View) -> None:
-    grid = st.grid(3, min_column_width=170, key="filters")
-    for name, field in FIELDS.items():
-        chosen: Sequence[str] = getattr(view, field)
-        known = choices.filter(pl.col("field") == name)["value"].to_list()
-        if name == "severity":
-            known.sort(key=lambda value: (*queries.SEVERITIES, value).index(value))
-        key = f"filter-{name}"
-        # The address has the say. What it names and nothing has stays visible, or the empty table would be a riddle.
-        st.session_state[key] = list(chosen)
-        options = [*known, *(value for value in chosen if value not in known)]
-        grid.multiselect(
-            _LABELS[name],
-            options,
-            key=key,
-            format_func=_tenant if name == "tenant" else plain,
-            placeholder="All",
-            on_change=_filter_changed,
-            args=(name, key),
-        )
-
-
-def _tenant(value: str) -> str:
-    return plain(value) if value else "(no tenant)"
-
-
-def _filter_changed(name: str, key: str) -> None:
-    _go(_current().with_filter(name, st.session_state[key]))
+    st.caption(f"{shown or of or plural(matching, 'open finding') + '. '}{waiting}Tick a row to see what happened.")
 
 
 def _rows(found: pl.DataFrame, view: View) -> None:
@@ -81,7 +47,7 @@ def _rows(found: pl.DataFrame, view: View) -> None:
         hide_index=True,
         placeholder="",
         height=min(38 + 35 * found.height, 388),
-        on_select=partial(_row_selected, ids),
+        on_select=partial(_row_ticked, _TABLE, ids),
         selection_mode="single-row",
         alt="Open findings",
         column_config={
@@ -101,17 +67,16 @@ def _rows(found: pl.DataFrame, view: View) -> None:
 
 def close_finding() -> None:
     """Close the opened finding; the filters stay."""
-    _go(_current().with_finding(None))
+    address.go(address.current().with_finding(None))
 
 
-def _row_selected(ids: Sequence[str]) -> None:
-    rows = st.session_state[_TABLE]["selection"]["rows"]
-    _go(_current().with_finding(ids[rows[0]] if rows and rows[0] < len(ids) else None))
+def finding_rows(page: Page, shown: pl.DataFrame, ids: Sequence[str | None], *, key: str, alt: str) -> None:
+    """Draw rows of another table, of which a ticked one opens its finding, by `ids`; None: no finding is about it."""
+    opened = [ids.index(page.view.finding)] if page.view.finding in ids else []
+    st.session_state[key] = {"selection": {"rows": opened, "columns": [], "cells": []}}
+    figures.draw_table(shown, key=key, on_select=partial(_row_ticked, key, ids), alt=alt)
 
 
-def _current() -> View:
-    return View.from_params({name: st.query_params.get_all(name) for name in st.query_params})
-
-
-def _go(view: View) -> None:
-    st.query_params.from_dict(view.to_params())
+def _row_ticked(key: str, ids: Sequence[str | None]) -> None:
+    rows: Sequence[int] = st.session_state[key]["selection"]["rows"]
+    address.go(address.current().with_finding(ids[rows[0]] if rows and rows[0] < len(ids) else None))

@@ -15,17 +15,110 @@ from transforms.catalogue import rules
 DAY = datetime(2026, 3, 2)  # noqa: DTZ001 - naive UTC, as the database has it
 
 TABLES = {
-    "about": "snapshot BIGINT, published_at TIMESTAMP, last_event_ts TIMESTAMP, last_received_at TIMESTAMP, "
-    "events BIGINT, quarantined BIGINT, policy VARCHAR, policy_version BIGINT",
-    "gate_checks": "shipped_event_id VARCHAR, gate VARCHAR, status VARCHAR, silent BOOLEAN",
-    "reconciliation": "claimed BOOLEAN, status VARCHAR",
-    "outcome_rates": '"hour" TIMESTAMP, tool VARCHAR, level VARCHAR, outcome VARCHAR, n BIGINT, total BIGINT',
-    "findings": "finding_id VARCHAR, rule VARCHAR, severity VARCHAR, status VARCHAR, subject VARCHAR, "
-    "correlation_id VARCHAR, run_id VARCHAR, tenant VARCHAR, caller VARCHAR, tool VARCHAR, gate VARCHAR, "
-    "event_ts TIMESTAMP, message VARCHAR, evidence VARCHAR[], policy_digest VARCHAR",
-    "rule_texts": "rule VARCHAR, family VARCHAR, severity VARCHAR, means VARCHAR, action VARCHAR, satisfied_by VARCHAR",
-    "finding_history": 'finding_id VARCHAR, "at" TIMESTAMP, change VARCHAR, reason VARCHAR',
+    "about": (
+        '"snapshot" BIGINT, "published_at" TIMESTAMP, "first_event_ts" TIMESTAMP, "last_event_ts" TIMESTAMP, '
+        '"last_received_at" TIMESTAMP, "lag_seconds" DOUBLE, "events" BIGINT, "quarantined" BIGINT, '
+        '"policy" VARCHAR, "policy_version" BIGINT, "policy_digest" VARCHAR, "schema_version" BIGINT, '
+        '"software_version" VARCHAR, "ledger_bytes" BIGINT, "ledger_chunks" BIGINT, "ledger_root" VARCHAR'
+    ),
+    "batches": (
+        '"batch_id" BIGINT, "source" VARCHAR, "dialect" VARCHAR, "first_seq" BIGINT, "lines" BIGINT, "accepted" '
+        'BIGINT, "duplicate" BIGINT, "quarantined" BIGINT, "blank" BIGINT, "warnings" BIGINT, "drift" BIGINT, '
+        '"redacted" BIGINT, "received_at" TIMESTAMP, "final" BOOLEAN, "segment" BIGINT, "segment_offset" BIGINT, '
+        '"bytes" BIGINT, "leaf_hash" VARCHAR'
+    ),
+    "claims": (
+        '"correlation_id" VARCHAR, "decision_id" VARCHAR, "position" BIGINT, "action" VARCHAR, "executed" '
+        'BOOLEAN, "claimed_by" VARCHAR, "target" VARCHAR, "receipt_id" VARCHAR, "idempotency_key" VARCHAR, '
+        '"call_id" VARCHAR, "amount" DOUBLE, "claim_event_id" VARCHAR, "claimed_ts" TIMESTAMP, "run_id" VARCHAR, '
+        '"tenant" VARCHAR'
+    ),
+    "clock": ('"watermark_us" BIGINT, "as_of_us" BIGINT'),
+    "evidence": (
+        '"effect_id" VARCHAR, "correlation_id" VARCHAR, "action" VARCHAR, "tool" VARCHAR, "caller" VARCHAR, '
+        '"target" VARCHAR, "effect_ts" TIMESTAMP, "attempt_event_id" VARCHAR, "receipt_event_id" VARCHAR, '
+        '"complete" BOOLEAN, "verified" BOOLEAN, "duplicate" BOOLEAN, "receipt_id" VARCHAR, "idempotency_key" '
+        'VARCHAR, "call_id" VARCHAR, "amount" DOUBLE, "approval_id" VARCHAR, "run_id" VARCHAR, "tenant" VARCHAR'
+    ),
+    "finding_history": (
+        '"finding_id" VARCHAR, "at" TIMESTAMP, "change" VARCHAR, "reason" VARCHAR, "rule" VARCHAR, "severity" '
+        'VARCHAR, "subject" VARCHAR, "correlation_id" VARCHAR, "tenant" VARCHAR, "message" VARCHAR'
+    ),
+    "findings": (
+        '"finding_id" VARCHAR, "rule" VARCHAR, "severity" VARCHAR, "status" VARCHAR, "subject" VARCHAR, '
+        '"correlation_id" VARCHAR, "run_id" VARCHAR, "tenant" VARCHAR, "caller" VARCHAR, "tool" VARCHAR, "gate" '
+        'VARCHAR, "event_ts" TIMESTAMP, "message" VARCHAR, "evidence" VARCHAR[], "policy_digest" VARCHAR'
+    ),
+    "gaps": (
+        '"source" VARCHAR, "seq" BIGINT, "received_at" TIMESTAMP, "from_position" VARCHAR, "to_position" VARCHAR, '
+        '"why" VARCHAR'
+    ),
+    "gate_checks": (
+        '"correlation_id" VARCHAR, "subject" VARCHAR, "shipped_event_id" VARCHAR, "shipped_ts" TIMESTAMP, '
+        '"pipeline" VARCHAR, "gate" VARCHAR, "position" BIGINT, "status" VARCHAR, "decided_by" VARCHAR, '
+        '"decided_ts" TIMESTAMP, "decision_event_id" VARCHAR, "cause_event_id" VARCHAR, "silent" BOOLEAN, '
+        '"tenant" VARCHAR, "run_id" VARCHAR, "caller" VARCHAR, "tool" VARCHAR, "verdict" VARCHAR, "stand_in" '
+        'BOOLEAN, "within_skew" BOOLEAN'
+    ),
+    "kpi_facts": (
+        '"day" DATE, "tenant" VARCHAR, "correlation_id" VARCHAR, "intent" VARCHAR, "priority" VARCHAR, "tier" '
+        'VARCHAR, "gate" VARCHAR, "kpi" VARCHAR, "numerator" DECIMAL(28,9), "denominator" BIGINT, "eligible" '
+        'BIGINT, "covered" BIGINT, "counted" BOOLEAN, "minutes" DOUBLE'
+    ),
+    "kpis": (
+        '"period_start" TIMESTAMP, "period_end" TIMESTAMP, "segment" VARCHAR, "kpi" VARCHAR, "value" DOUBLE, '
+        '"numerator" DOUBLE, "denominator" DOUBLE, "ci_low" DOUBLE, "ci_high" DOUBLE, "coverage" DOUBLE, "note" '
+        'VARCHAR, "definition" VARCHAR, "covered" BIGINT, "eligible" BIGINT'
+    ),
+    "outcome_rates": (
+        '"hour" TIMESTAMP, "tool" VARCHAR, "caller" VARCHAR, "level" VARCHAR, "outcome" VARCHAR, "n" BIGINT, '
+        '"total" BIGINT, "rate" DOUBLE, "ci_low" DOUBLE, "ci_high" DOUBLE, "tenant" VARCHAR'
+    ),
+    "quarantine": (
+        '"quarantine_id" VARCHAR, "seq" BIGINT, "source" VARCHAR, "position" VARCHAR, "received_at" TIMESTAMP, '
+        '"reason" VARCHAR, "errors" VARCHAR, "line" VARCHAR, "line_sha256" VARCHAR, "event_id" VARCHAR, '
+        '"redacted" BOOLEAN'
+    ),
+    "reconciliation": (
+        '"correlation_id" VARCHAR, "action" VARCHAR, "target" VARCHAR, "claimed" BOOLEAN, "evidenced" BOOLEAN, '
+        '"status" VARCHAR, "match_key" VARCHAR, "claim_event_id" VARCHAR, "evidence_event_ids" VARCHAR[], '
+        '"amount_claimed" DOUBLE, "amount_evidenced" DOUBLE, "age_seconds" BIGINT, "tenant" VARCHAR, "run_id" '
+        'VARCHAR, "subject" VARCHAR, "decision_id" VARCHAR, "position" BIGINT, "tool" VARCHAR, "caller" VARCHAR, '
+        '"event_ts" TIMESTAMP, "verdict" VARCHAR'
+    ),
+    "retries": ('"quarantine_id" VARCHAR, "seq" BIGINT, "received_at" TIMESTAMP, "dialect" VARCHAR, "outcome" VARCHAR'),
+    "retry_degrade": (
+        '"hour" TIMESTAMP, "tool" VARCHAR, "caller" VARCHAR, "error_class" VARCHAR, "calls" BIGINT, "attempts" '
+        'BIGINT, "retries" BIGINT, "recovered" BIGINT, "degraded" BIGINT, "degraded_noted" BIGINT, "escalated" '
+        'BIGINT, "violations" BIGINT, "tenant" VARCHAR, "duplicate_effects" BIGINT'
+    ),
+    "rule_texts": (
+        '"rule" VARCHAR, "family" VARCHAR, "severity" VARCHAR, "means" VARCHAR, "action" VARCHAR, "satisfied_by" '
+        "VARCHAR"
+    ),
+    "runs": (
+        '"correlation_id" VARCHAR, "run_id" VARCHAR, "tenant" VARCHAR, "decision_id" VARCHAR, "intent" VARCHAR, '
+        '"priority" VARCHAR, "terminal_state" VARCHAR, "received_at" TIMESTAMP, "first_response_at" TIMESTAMP, '
+        '"terminal_at" TIMESTAMP, "dispatches" BIGINT, "judge_cycles" BIGINT, "rubric_score" DOUBLE, "cost_usd" '
+        'DOUBLE, "model_tier" VARCHAR, "findings_open" BIGINT, "first_ts" TIMESTAMP, "escalated" BOOLEAN, '
+        '"sla_state" VARCHAR, "record_event_id" VARCHAR'
+    ),
+    "sources": (
+        '"source" VARCHAR, "kind" VARCHAR, "path" VARCHAR, "dialect" VARCHAR, "lines" BIGINT, "accepted" BIGINT, '
+        '"duplicate" BIGINT, "quarantined" BIGINT, "blank" BIGINT, "warnings" BIGINT, "drift" BIGINT, "redacted" '
+        'BIGINT, "max_ts" TIMESTAMP, "floor_ts" TIMESTAMP, "complete" BOOLEAN, "first_received_at" TIMESTAMP, '
+        '"last_received_at" TIMESTAMP'
+    ),
+    "tool_calls": (
+        '"correlation_id" VARCHAR, "run_id" VARCHAR, "call_id" VARCHAR, "caller" VARCHAR, "tool" VARCHAR, '
+        '"privilege" VARCHAR, "side_effects" VARCHAR, "layer" VARCHAR, "first_ts" TIMESTAMP, "last_ts" TIMESTAMP, '
+        '"attempts" BIGINT, "retries" BIGINT, "outcome" VARCHAR, "error_class" VARCHAR, "last_error_class" '
+        'VARCHAR, "recovered" BOOLEAN, "degraded" BOOLEAN, "degraded_noted" BOOLEAN, "noted" BOOLEAN, "escalated" '
+        'BOOLEAN, "duration_ms" DOUBLE, "cost_usd" DOUBLE, "last_event_id" VARCHAR, "tenant" VARCHAR'
+    ),
+    "verifications": ('"verified_at" TIMESTAMP, "ok" BOOLEAN, "problems" VARCHAR[]'),
 }
+"""The public tables beside `events`, as they are published; a test compares them with a real snapshot."""
 
 Row = Mapping[str, Any]
 
@@ -75,6 +168,7 @@ def about(**changes: Any) -> dict[str, Any]:
     return {
         "snapshot": 7,
         "published_at": published,
+        "first_event_ts": published - timedelta(days=300),
         "last_event_ts": published - timedelta(minutes=10),
         "last_received_at": published,
         "events": 6,
@@ -112,6 +206,7 @@ def checks(status: str, silent: bool, times: int, start: int) -> list[dict[str, 
     return [
         {
             "shipped_event_id": f"s{start + nth // 2}",
+            "shipped_ts": at(1),
             "gate": ("quality", "clearance")[nth % 2],
             "status": status,
             "silent": silent,
@@ -140,7 +235,7 @@ NORMAL: dict[str, list[dict[str, Any]]] = {
     ],
     # 6 flags that could be checked, 3 of them broken; 1 cannot be checked, 1 is pending, 2 rows are no flags.
     "reconciliation": [
-        {"claimed": claimed, "status": status}
+        {"claimed": claimed, "status": status, "event_ts": at(1)}
         for claimed, status in (
             (True, "matched"),
             (False, "matched"),
@@ -197,5 +292,7 @@ NORMAL: dict[str, list[dict[str, Any]]] = {
 }
 """A snapshot with something of everything."""
 
-EMPTY: dict[str, list[dict[str, Any]]] = {"about": [about(events=0, last_event_ts=None, quarantined=0)]}
+EMPTY: dict[str, list[dict[str, Any]]] = {
+    "about": [about(events=0, first_event_ts=None, last_event_ts=None, quarantined=0)]
+}
 """A snapshot that was published before any event came."""

@@ -13,6 +13,15 @@ from dashboard.view import View
         View(),
         View(severities=("critical", "high"), rules=("gate_missing",), tenants=("", "acme & co?#"), finding="f1"),
         View(finding="f1"),
+        View(
+            period="24h",
+            gates=("quality",),
+            tools=("kb_search",),
+            callers=("hermes",),
+            intents=("billing",),
+            snapshot=12,
+        ),
+        View(run="TICKET-1", run_of=("",), rows="silent-drops", search="a b"),
     ],
 )
 def test_an_address_brings_back_the_same_view(view: View) -> None:
@@ -38,5 +47,5 @@ def test_what_an_address_may_not_say_is_passed_over() -> None:
 def test_a_change_of_filter_keeps_the_opened_finding() -> None:
     view = View(severities=("critical",), finding="f1")
 
-    assert view.with_filter("rule", ["gate_late"]) == View(("critical",), ("gate_late",), (), "f1")
-    assert view.with_finding(None) == View(("critical",))
+    assert view.with_filter("rule", ["gate_late"]) == View(severities=("critical",), rules=("gate_late",), finding="f1")
+    assert view.with_finding(None) == View(severities=("critical",))
