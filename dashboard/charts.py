@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, cast
 
 import altair as alt
@@ -36,9 +37,10 @@ def _names(order: list[str]) -> alt.Y:
     return alt.Y("name:N", sort=order, axis=axis)
 
 
-def _layers(rows: int, *layers: alt.Chart) -> alt.LayerChart:
-    padding = {"left": 0, "right": 4, "top": 4, "bottom": 4}
-    chart = alt.LayerChart(layer=list(layers), height=rows * _ROW, padding=padding)
+def layered(layers: Sequence[alt.Chart], height: int, *, right: int = 4) -> alt.LayerChart:
+    """One chart of several layers, without a frame: `height` of the plot and the margin on its `right`, in pixels."""
+    padding = {"left": 0, "right": right, "top": 4, "bottom": 4}
+    chart = alt.LayerChart(layer=list(layers), height=height, padding=padding)
     return cast(alt.LayerChart, chart.configure_view(strokeWidth=0))
 
 
@@ -81,7 +83,7 @@ def success_by_tool(frame: pl.DataFrame) -> alt.LayerChart:
     words = base.mark_text(align="left", dx=14, fontSize=12, fill="gray").encode(
         x=alt.value("width"), text="label:N", tooltip=tooltip
     )
-    return _layers(frame.height, bars, points, words)
+    return layered([bars, points, words], frame.height * _ROW)
 
 
 def success_start(frame: pl.DataFrame) -> float:
@@ -132,4 +134,4 @@ def findings_by_rule(frame: pl.DataFrame) -> alt.LayerChart:
     )
     bars = base.mark_bar(height=14, cornerRadiusEnd=3).encode(color=alt.Color("colour:N", scale=None, legend=None))
     words = base.mark_text(align="left", dx=8, fontSize=12, fill="gray").encode(text="label:N")
-    return _layers(frame.height, bars, words)
+    return layered([bars, words], frame.height * _ROW)

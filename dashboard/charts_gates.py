@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import altair as alt
 import polars as pl
 
+from dashboard.charts import layered
 from dashboard.numbers import count, interval, percent
 from dashboard.text import plain_frame
 from dashboard.words import gate_status
@@ -66,7 +67,7 @@ def matrix(frame: pl.DataFrame) -> alt.LayerChart:
         color=colour
     )
     words = base.mark_text(fontSize=13, fontWeight="bold", color="white").encode(text=alt.Text("n:Q", format=","))
-    return _layers([cells, words], 28 * len(columns) + (30 if few else 90))
+    return layered([cells, words], 28 * len(columns) + (30 if few else 90))
 
 
 def held_against_dropped(frame: pl.DataFrame) -> alt.LayerChart:
@@ -101,7 +102,7 @@ def held_against_dropped(frame: pl.DataFrame) -> alt.LayerChart:
     )
     points = base.mark_point(size=80, filled=True, opacity=1, color=SILENT).encode(x="rate:Q")
     words = base.mark_text(align="left", dx=14, fontSize=12, fill="gray").encode(x=alt.value("width"), text="label:N")
-    return _layers([bars, points, words], _ROW * len(order) + 30)
+    return layered([bars, points, words], _ROW * len(order) + 30)
 
 
 def drops_over_time(frame: pl.DataFrame, first: Any, last: Any) -> alt.LayerChart:
@@ -127,10 +128,4 @@ def drops_over_time(frame: pl.DataFrame, first: Any, last: Any) -> alt.LayerChar
             ],
         )
     )
-    return _layers([chart], 220)
-
-
-def _layers(layers: list[alt.Chart], height: int) -> alt.LayerChart:
-    padding = {"left": 0, "right": 4, "top": 4, "bottom": 4}
-    chart = alt.LayerChart(layer=layers, height=height, padding=padding)
-    return cast(alt.LayerChart, chart.configure_view(strokeWidth=0))
+    return layered([chart], 220)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import altair as alt
 import polars as pl
 
+from dashboard.charts import layered
 from dashboard.numbers import count, percent
 from dashboard.text import plain_frame
 
@@ -56,7 +57,7 @@ def accounting(row: dict[str, Any]) -> alt.LayerChart:
         .mark_text(align="left", fontSize=12, fill="gray", dy=17, dx=2)
         .encode(y=y, x=alt.value(0), text="said:N", tooltip=tooltip)
     )
-    return _layers([bars, words], 46 * len(PARTS))
+    return layered([bars, words], 46 * len(PARTS))
 
 
 def by_day(frame: pl.DataFrame) -> alt.LayerChart:
@@ -80,7 +81,7 @@ def by_day(frame: pl.DataFrame) -> alt.LayerChart:
             ],
         )
     )
-    return _layers([chart], 200)
+    return layered([chart], 200)
 
 
 def by_reason(frame: pl.DataFrame) -> alt.LayerChart:
@@ -105,10 +106,4 @@ def by_reason(frame: pl.DataFrame) -> alt.LayerChart:
         .mark_text(align="left", dx=6, fontSize=12, fill="gray")
         .encode(y=y, x="n:Q", text=alt.Text("n:Q", format=","))
     )
-    return _layers([bars, words], 32 * len(order) + 20)
-
-
-def _layers(layers: list[alt.Chart], height: int) -> alt.LayerChart:
-    padding = {"left": 0, "right": 4, "top": 4, "bottom": 4}
-    chart = alt.LayerChart(layer=layers, height=height, padding=padding)
-    return cast(alt.LayerChart, chart.configure_view(strokeWidth=0))
+    return layered([bars, words], 32 * len(order) + 20)

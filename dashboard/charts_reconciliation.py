@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import altair as alt
 import polars as pl
 
+from dashboard.charts import layered
 from dashboard.numbers import plural
 from dashboard.queries.reconciliation import AGES
 from dashboard.words import break_status
@@ -67,7 +66,7 @@ def three_ways(frame: pl.DataFrame) -> alt.LayerChart:
     number = words.mark_text(align="left", fontSize=12, fontWeight="bold", dy=9).encode(
         x=alt.value(285), y=y, text="label:N", color=colour, tooltip=tooltip
     )
-    return _layers([hollow, none, full, said, number], (_ROW + 6) * frame.height + 30)
+    return layered([hollow, none, full, said, number], (_ROW + 6) * frame.height + 30)
 
 
 def by_kind_and_age(frame: pl.DataFrame) -> alt.LayerChart:
@@ -105,10 +104,4 @@ def by_kind_and_age(frame: pl.DataFrame) -> alt.LayerChart:
         .mark_text(align="left", dx=6, fontSize=12, fill="gray")
         .encode(y=y, x=alt.X("n:Q"), text=alt.Text("n:Q", format=","))
     )
-    return _layers([bars, words], _ROW * len(order) + 50)
-
-
-def _layers(layers: list[alt.Chart], height: int) -> alt.LayerChart:
-    padding = {"left": 0, "right": 4, "top": 4, "bottom": 4}
-    chart = alt.LayerChart(layer=layers, height=height, padding=padding)
-    return cast(alt.LayerChart, chart.configure_view(strokeWidth=0))
+    return layered([bars, words], _ROW * len(order) + 50)

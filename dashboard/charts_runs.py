@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import altair as alt
 import polars as pl
 
+from dashboard.charts import layered
 from dashboard.narrate import tell
 from dashboard.text import plain, plain_frame
 
@@ -65,9 +66,7 @@ def timeline(frame: pl.DataFrame) -> alt.LayerChart:
     marks = base.mark_point(size=75, filled=True, opacity=0.95).encode(
         x=x, y=y, color=colour, shape=shape, tooltip=tooltip
     )
-    padding = {"left": 0, "right": 8, "top": 4, "bottom": 4}
-    chart = alt.LayerChart(layer=[bars, marks], height=_LANE * len(lanes) + 70, padding=padding)
-    return cast(alt.LayerChart, chart.configure_view(strokeWidth=0))
+    return layered([bars, marks], _LANE * len(lanes) + 70, right=8)
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:

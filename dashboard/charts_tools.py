@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import altair as alt
 import polars as pl
 
-from dashboard.charts import BLUE
+from dashboard.charts import BLUE, layered
 from dashboard.numbers import FEW, count, percent
 from dashboard.text import plain_frame
 
@@ -63,7 +61,7 @@ def unsuccessful(frame: pl.DataFrame) -> alt.LayerChart:
         .mark_text(align="left", dx=8, fontSize=12, fill="gray")
         .encode(y=y, x=alt.X("share:Q"), text="label:N")
     )
-    return _layers([bars, said], _ROW * len(order) + 60)
+    return layered([bars, said], _ROW * len(order) + 60)
 
 
 def _words(row: dict[str, int]) -> str:
@@ -114,10 +112,4 @@ def durations(frame: pl.DataFrame) -> alt.LayerChart:
             ],
         )
     )
-    return _layers([line, points], _ROW * frame.height + 80)
-
-
-def _layers(layers: list[alt.Chart], height: int) -> alt.LayerChart:
-    padding = {"left": 0, "right": 4, "top": 4, "bottom": 4}
-    chart = alt.LayerChart(layer=layers, height=height, padding=padding)
-    return cast(alt.LayerChart, chart.configure_view(strokeWidth=0))
+    return layered([line, points], _ROW * frame.height + 80)

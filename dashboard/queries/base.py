@@ -16,6 +16,16 @@ SEVERITIES = ("critical", "high", "medium", "low", "info")
 EARLIEST = datetime(1, 1, 1)  # noqa: DTZ001 - naive UTC, as everywhere
 LATEST = datetime(9999, 12, 31)  # noqa: DTZ001
 
+OF_TENANTS = "(len($tenants) = 0 OR list_contains($tenants, coalesce(tenant, '')))"
+"""The condition by which the filter for tenants lets a row through."""
+
+OF_CALLS = f"""
+    {OF_TENANTS}
+    AND (len($tools) = 0 OR list_contains($tools, tool))
+    AND (len($callers) = 0 OR list_contains($callers, caller))
+"""
+"""The same for tenants, tools and callers together."""
+
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 
 

@@ -7,14 +7,12 @@ from datetime import datetime
 import duckdb
 import polars as pl
 
-from dashboard.queries.base import SEVERITIES, Scope, ask
+from dashboard.queries.base import OF_CALLS, SEVERITIES, Scope, ask
 
 # A rule that looks at whole tables dates its finding with nothing: that holds in every period.
-_IN_SCOPE = """
+_IN_SCOPE = f"""
     (event_ts IS NULL OR (event_ts >= $since AND event_ts < $until))
-    AND (len($tenants) = 0 OR list_contains($tenants, coalesce(tenant, '')))
-    AND (len($tools) = 0 OR list_contains($tools, tool))
-    AND (len($callers) = 0 OR list_contains($callers, caller))
+    AND {OF_CALLS}
     AND (len($rules) = 0 OR list_contains($rules, rule))
     AND (len($severities) = 0 OR list_contains($severities, severity))
 """

@@ -6,11 +6,11 @@ import duckdb
 import polars as pl
 
 from dashboard.numbers import wilson
-from dashboard.queries.base import Scope, ask
+from dashboard.queries.base import OF_TENANTS, Scope, ask
 
-_IN_SCOPE = """
+_IN_SCOPE = f"""
     shipped_ts >= $since AND shipped_ts < $until
-    AND (len($tenants) = 0 OR list_contains($tenants, coalesce(tenant, '')))
+    AND {OF_TENANTS}
     AND (len($gates) = 0 OR list_contains($gates, gate))
     AND (len($callers) = 0 OR list_contains($callers, caller))
 """

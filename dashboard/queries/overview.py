@@ -6,21 +6,16 @@ import duckdb
 import polars as pl
 
 from dashboard.numbers import wilson
-from dashboard.queries.base import Scope, ask
+from dashboard.queries.base import OF_CALLS, Scope, ask
 
 BROKEN = ("phantom_execution", "hidden_execution", "partial_as_executed")
 """Statuses of flags that evidence contradicts: done by the record and nothing happened, not done and it happened, done
 and only a part took effect."""
 
-_WHO = """
-    (len($tenants) = 0 OR list_contains($tenants, coalesce(tenant, '')))
-    AND (len($tools) = 0 OR list_contains($tools, tool))
-    AND (len($callers) = 0 OR list_contains($callers, caller))
-"""
-_CHECKS = f"shipped_ts >= $since AND shipped_ts < $until AND {_WHO}"
-_FLAGS = f"claimed IS NOT NULL AND event_ts >= $since AND event_ts < $until AND {_WHO}"
-_HOURS = f'"hour" >= date_trunc(\'hour\', $since::TIMESTAMP) AND "hour" < $until AND {_WHO}'
-_CALLS = f"date_trunc('hour', first_ts) >= date_trunc('hour', $since::TIMESTAMP) AND first_ts < $until AND {_WHO}"
+_CHECKS = f"shipped_ts >= $since AND shipped_ts < $until AND {OF_CALLS}"
+_FLAGS = f"claimed IS NOT NULL AND event_ts >= $since AND event_ts < $until AND {OF_CALLS}"
+_HOURS = f'"hour" >= date_trunc(\'hour\', $since::TIMESTAMP) AND "hour" < $until AND {OF_CALLS}'
+_CALLS = f"date_trunc('hour', first_ts) >= date_trunc('hour', $since::TIMESTAMP) AND first_ts < $until AND {OF_CALLS}"
 
 
 def about(con: duckdb.DuckDBPyConnection) -> pl.DataFrame:

@@ -5,14 +5,9 @@ from __future__ import annotations
 import duckdb
 import polars as pl
 
-from dashboard.queries.base import Scope, ask
+from dashboard.queries.base import OF_CALLS, Scope, ask
 
-_WHO = """
-    (len($tenants) = 0 OR list_contains($tenants, coalesce(tenant, '')))
-    AND (len($tools) = 0 OR list_contains($tools, tool))
-    AND (len($callers) = 0 OR list_contains($callers, caller))
-"""
-_IN_SCOPE = f"event_ts >= $since AND event_ts < $until AND {_WHO}"
+_IN_SCOPE = f"event_ts >= $since AND event_ts < $until AND {OF_CALLS}"
 _IS_BREAK = "status NOT IN ('matched', 'pending')"
 
 AGES = ("up to an hour", "up to a day", "up to a week", "older")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import duckdb
 import polars as pl
 
-from dashboard.queries.base import SEVERITIES, Scope, ask
+from dashboard.queries.base import OF_TENANTS, SEVERITIES, Scope, ask
 
-_TENANTS = "(len($tenants) = 0 OR list_contains($tenants, coalesce(tenant, '')))"
 # A run is of a period when anything of it may be: it began before the period's end, and had not ended before its start.
 _IN_SCOPE = f"""
     coalesce(first_ts, received_at) < $until AND coalesce(terminal_at, first_ts, received_at) >= $since
-    AND {_TENANTS}
+    AND {OF_TENANTS}
     AND (len($intents) = 0 OR list_contains($intents, intent))
 """
 _CALLED = """
@@ -103,7 +102,7 @@ def tenants_of(con: duckdb.DuckDBPyConnection, scope: Scope, run: str) -> pl.Dat
         con,
         f"""
         SELECT tenant, count(*) AS events FROM events
-        WHERE correlation_id = $run AND {_TENANTS}
+        WHERE correlation_id = $run AND {OF_TENANTS}
         GROUP BY tenant ORDER BY events DESC, tenant
         """,
         scope,

@@ -8,21 +8,16 @@ import duckdb
 import polars as pl
 
 from dashboard.numbers import wilson
-from dashboard.queries.base import SEVERITIES, Scope, ask
+from dashboard.queries.base import OF_CALLS, SEVERITIES, Scope, ask
 
 Dimension = Literal["tool", "caller", "layer", "error_class"]
 DIMENSIONS: tuple[Dimension, ...] = ("tool", "caller", "layer", "error_class")
 
-_WHO = """
-    (len($tenants) = 0 OR list_contains($tenants, coalesce(tenant, '')))
-    AND (len($tools) = 0 OR list_contains($tools, tool))
-    AND (len($callers) = 0 OR list_contains($callers, caller))
-"""
-_HOURS = f'"hour" >= date_trunc(\'hour\', $since::TIMESTAMP) AND "hour" < $until AND {_WHO}'
-_CALLS = f"date_trunc('hour', first_ts) >= date_trunc('hour', $since::TIMESTAMP) AND first_ts < $until AND {_WHO}"
+_HOURS = f'"hour" >= date_trunc(\'hour\', $since::TIMESTAMP) AND "hour" < $until AND {OF_CALLS}'
+_CALLS = f"date_trunc('hour', first_ts) >= date_trunc('hour', $since::TIMESTAMP) AND first_ts < $until AND {OF_CALLS}"
 _VIOLATIONS = f"""
     status = 'open' AND rule IN (SELECT rule FROM rule_texts WHERE family IN ('contracts', 'retries'))
-    AND (event_ts IS NULL OR (event_ts >= $since AND event_ts < $until)) AND {_WHO}
+    AND (event_ts IS NULL OR (event_ts >= $since AND event_ts < $until)) AND {OF_CALLS}
 """
 
 
