@@ -17,8 +17,8 @@ from tests.docs.pages import blocks, sessions
 QUESTIONS = blocks("docs/query.md", "sql")
 
 
-def test_there_are_ten_questions() -> None:
-    assert len(QUESTIONS) == 10
+def test_there_are_twenty_questions() -> None:
+    assert len(QUESTIONS) == 20
 
 
 @pytest.mark.parametrize("number", range(len(QUESTIONS)))
